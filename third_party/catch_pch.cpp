@@ -1,0 +1,1 @@
+// The anchor of the precompiled <catch2/catch.hpp>.

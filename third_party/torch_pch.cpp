@@ -1,0 +1,1 @@
+// The anchor of the precompiled <torch/torch.h>.
