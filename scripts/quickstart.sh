@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# From a bare machine to a trained model: sets up what is missing, builds, fetches the text, trains on it with two processes.
+# Options go to scripts/setup.sh (--cpu, --cuda).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/lib.sh
+
+scripts/setup.sh "$@"
+scripts/fetch_shakespeare.sh
+build release trainctl trainctl_engine
+exec build/release/bin/trainctl run configs/quickstart.yaml --new
