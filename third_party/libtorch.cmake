@@ -93,3 +93,6 @@ set(TRAINCTL_CUDA_NOT_BUILT "${not_built}" CACHE INTERNAL "")
 if(not_built)
   message(STATUS "CUDA library: not built: ${not_built}")
 endif()
+
+include(InstallLibTorch)
+set(TRAINCTL_ENGINE_RPATH "${TRAINCTL_ENGINE_RPATH}" CACHE INTERNAL "rpath of our engine libraries once installed")
