@@ -36,7 +36,9 @@ class BatchStream {
 std::unique_ptr<BatchStream> open_training(const spec::JobSpec& spec, int rank, int world_size, int64_t first_step,
                                            at::Device device);
 
-/// Every held-out sample once over all ranks (sample i on rank i mod R), then an empty batch.
+/// Every held-out sample once over all ranks (sample i on rank i mod R; the first eval.max_samples of them), then
+/// empty batches; the last batch may be smaller, and ranks may differ in their number.  Row b of a batch is sample
+/// first_sample + b*R.  nullptr where the job holds nothing out.
 std::unique_ptr<BatchStream> open_evaluation(const spec::JobSpec& spec, int rank, int world_size, at::Device device);
 
 }  // namespace trainctl::feed
