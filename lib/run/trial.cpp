@@ -4,13 +4,9 @@
 #include <type_traits>
 
 #include "run/json_fields.h"
+#include "spec/load.h"
 #include "util/atomic_file.h"
 #include "util/diagnostic.h"
-
-namespace trainctl::spec {
-JobSpec load_job(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
-std::string to_yaml(const JobSpec& job);
-}  // namespace trainctl::spec
 
 namespace trainctl::run {
 
@@ -133,7 +129,7 @@ Trial read_trial(const fs::path& dir) {
     visit(reader, trial);
   });
   trial.dir = dir;
-  trial.spec = spec::load_job(dir / "trial.yaml");
+  trial.spec = spec::load_job_with_origins(dir / "trial.yaml").spec;  // its notes were shown before
   return trial;
 }
 

@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "util/diagnostic.h"
+#include "util/fd.h"
 
 namespace trainctl {
 
@@ -17,22 +17,6 @@ namespace {
   throw InfraError("cannot " + std::string(doing) + " " + path.string() + ": " + std::strerror(errno),
                    errno == ENOSPC || errno == EDQUOT ? "free some space on this disk" : "");
 }
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { close(); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  int close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 ? 0 : ::close(fd);
-  }
-
- private:
-  int fd_;
-};
 
 void write_all(const Fd& fd, std::string_view bytes, const std::filesystem::path& path) {
   while (!bytes.empty()) {
