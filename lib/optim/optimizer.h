@@ -1,4 +1,5 @@
-// optimizer.h: parameter updates.  lr and step are tensors, so that a captured step replays.
+// optimizer.h: parameter updates.  lr and step are tensors, so that a captured step replays; nothing here
+// waits for a device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,8 +21,13 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual void set_lr(double lr) = 0;
-  virtual void step() = 0;
-  /// Zeroes the gradients in place (a Reducer's bucket views stay valid).
+  /// One update of every parameter, in place.
+  /// skip     undefined, or a float scalar on the parameters' device: 1 leaves parameters and state as they
+  /// are throws   c10::Error naming a parameter without a gradient
+  virtual void step(const at::Tensor& skip = {}) = 0;
+  /// Drops the gradients.  Backward then keeps the first gradient that it makes instead of adding it to
+  /// zeros, and a Reducer divides it while it copies it into its bucket: one pass over memory less than
+  /// zeroing in place.
   virtual void zero_grad() = 0;
 };
 
@@ -35,8 +41,19 @@ std::unique_ptr<Optimizer> make_optimizer(const spec::OptimizerSpec& spec, std::
 ///   wsd      lr until the last decay_share of S, then linear to min
 double lr_at(const spec::ScheduleSpec& schedule, double lr, int64_t total_steps, int64_t step);
 
-/// Global L2 norm of all gradients, as a device scalar (no wait), and g *= min(1, clip/(norm + 1e-6)) where
-/// clip > 0 (torch's clip_grad_norm_).  Gradients are equal on all ranks under DDP, so nothing communicates.
-at::Tensor clip_gradients(const std::vector<Parameter>& parameters, double clip_norm);
+/// L2 norms of the gradients, on their device: nothing waits for them.
+struct GradientNorm {
+  at::Tensor each;   // [P], one a parameter, in order
+  at::Tensor total;  // scalar, of all gradients together; not finite where one of them is not
+};
+
+/// Under DDP the gradients are equal on all ranks, so nothing communicates.
+GradientNorm gradient_norm(const std::vector<Parameter>& parameters);
+
+/// g *= min(1, clip_norm / (norm + 1e-6)), as torch's clip_grad_norm_ does.
+void clip_gradients(const std::vector<Parameter>& parameters, const GradientNorm& norm, double clip_norm);
+
+/// The gradients, in order.  Throws c10::Error naming a parameter that has none.
+std::vector<at::Tensor> gradients_of(const std::vector<Parameter>& parameters);
 
 }  // namespace trainctl::optim
