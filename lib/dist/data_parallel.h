@@ -38,6 +38,9 @@ class GradientReducer {
   void prepare_forward(bool sync);
   /// Between forward and backward of a micro-step whose gradients are to be averaged.
   void prepare_backward();
+  /// After that backward.  Collective in the first step (it rebuilds the buckets).  Throws UserError naming the
+  /// parameters that got no gradient, which is when the gradients of this step were not averaged at all.
+  void finish_backward();
 
  private:
   struct State;

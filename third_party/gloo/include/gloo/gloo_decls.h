@@ -15,6 +15,11 @@
 
 namespace gloo {
 
+// What a collective throws when a connection breaks (IoException) or times out.
+struct Exception : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 const std::chrono::milliseconds kNoTimeout = std::chrono::milliseconds::zero();
 
 namespace transport {

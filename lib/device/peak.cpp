@@ -1,0 +1,89 @@
+#include "device/peak.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/peak_cache.h"
+
+namespace trainctl::device {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Seconds for `repeats` products of n x n matrices.  FP32 products accumulate in FP32, BF16 ones as the
+/// library does.
+double time_matmuls(Backend& backend, at::Tensor& out, const at::Tensor& a, const at::Tensor& b,
+                    int repeats) {
+  backend.synchronize();
+  const auto start = Clock::now();
+  for (int i = 0; i < repeats; ++i) at::mm_out(out, a, b);
+  backend.synchronize();
+  return seconds_since(start);
+}
+
+class ThreadsGuard {
+ public:
+  explicit ThreadsGuard(int num_threads) : before_(at::get_num_threads()) { set(num_threads); }
+  ~ThreadsGuard() { set(before_); }
+  ThreadsGuard(const ThreadsGuard&) = delete;
+  ThreadsGuard& operator=(const ThreadsGuard&) = delete;
+
+ private:
+  static void set(int n) {
+    if (at::get_num_threads() != n) at::set_num_threads(n);
+  }
+  int before_;
+};
+
+}  // namespace
+
+double measure_matmul_tflops(Backend& backend, at::ScalarType dtype) {
+  constexpr double kBudgetS = 0.05;  // per size
+  constexpr double kRoundS = 0.005;  // long against the clock and the launch of a kernel
+  const c10::InferenceMode no_autograd;
+  const bool cpu = backend.device().is_cpu();
+  const int64_t smallest = cpu ? 256 : 2048;
+  const auto options = at::TensorOptions(backend.device());
+  double best_tflops = 0;
+  for (int64_t n = smallest; n <= 8 * smallest; n *= 2) {
+    const double tflop = 2e-12 * std::pow(static_cast<double>(n), 3);
+    // A size that could not run three times in its budget says no more than the smaller ones did.
+    if (best_tflops > 0 && 3 * tflop / best_tflops > 2 * kBudgetS) break;
+    // Random operands: a GPU draws less power, and so runs faster, on zeros.
+    const at::Tensor a = at::randn({n, n}, options).to(dtype);
+    const at::Tensor b = at::randn({n, n}, options).to(dtype);
+    at::Tensor out = at::empty({n, n}, a.options());
+    time_matmuls(backend, out, a, b, 1);  // first use: the library picks and packs its kernel
+    const double once_s = time_matmuls(backend, out, a, b, 1);
+    const int repeats = std::max(1, static_cast<int>(std::ceil(kRoundS / once_s)));
+    const auto start = Clock::now();
+    do {
+      best_tflops = std::max(best_tflops, repeats * tflop / time_matmuls(backend, out, a, b, repeats));
+    } while (seconds_since(start) < kBudgetS);
+  }
+  return best_tflops;
+}
+
+double matmul_peak_tflops(Backend& backend, at::ScalarType dtype, int num_threads) {
+  const auto key = fmt::format("{} | {} | {} threads | LibTorch {}", backend.description(),
+                               c10::toString(dtype), num_threads, TORCH_VERSION);
+  return cached_peak(default_peak_cache(), key, [&] {
+    const ThreadsGuard threads(num_threads);
+    return measure_matmul_tflops(backend, dtype);
+  });
+}
+
+}  // namespace trainctl::device
