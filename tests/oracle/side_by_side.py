@@ -168,6 +168,22 @@ def run_pytorch(work, folder, save=False, timeout_s=600):
                step0_s=step0_s, peak_rss_mb=rss_mb, result=lines[-1])
 
 
+def run_pytorch_here(work, folder):
+    """As run_pytorch with `save`, for one rank, inside this process: saves the seconds of importing torch.
+
+    For comparing numbers only: its times and memory are this process's (nan)."""
+    import contextlib
+    import io
+    import train
+    folder = fresh(folder)
+    record, weights = folder / "rank0.jsonl", folder / "model.safetensors"
+    with contextlib.redirect_stdout(io.StringIO()):
+        train.main([*torch_arguments(work), "--json", str(record), "--save", str(weights)])
+    lines = read_lines(record)
+    nan = float("nan")
+    return Run([r for r in lines if r["event"] == "step"], weights, nan, nan, nan, lines[-1])
+
+
 def watch(processes, folder, record, timeout_s, marker=b"\n"):
     """Runs the processes to their end.  Returns (wall s, s until `marker` is in file `record`, peak RSS in MB).
 

@@ -1,0 +1,200 @@
+"""trainctl against PyTorch: equal initial weights, equal batches, equal threads; losses, gradient norms, final weights.
+
+Usage
+    parity.py CASE...            the short form (a few seconds a case)      parity.py --list: the cases
+    parity.py --full [CASE...]   50 steps, and the larger presets too; minutes
+    --keep DIR                   leaves both sides' files in DIR
+
+Environment: TRAINCTL_BIN (the binary), TRAINCTL_ORACLE (Python with PyTorch).  Exit 0: agrees; 1: differs; 77: no oracle.
+
+What "agrees" means, each bound printed beside what was found
+    exact   losses and gradient norms to 1e-5 relative at every step.  Correct programs that sum in another order differ
+            by 2e-7 in these models (PyTorch against itself), so 1e-5 leaves room for 50 steps of growth, and no more.
+    noise   where rounding grows (bf16, batch norm) the bound is what PyTorch does to itself: a second PyTorch run in
+            this same test that differs in the order of summation alone.  `halves` splits each batch into two
+            micro-steps; `threads` uses two threads for one (batch norm forbids to split the batch).  trainctl may be
+            3 times as far: it is a third draw of the same noise, of which one draw was seen.  Step 0 has its own, tighter bound:
+            nothing has been updated yet, so only rounding of one forward and backward pass may differ.
+    weights after the last step, per tensor: ||a - b|| <= 3 ||noise|| + 1e-6 ||b||, noise as above.  1e-6: a few roundings
+            of fp32 (6e-8) per update.  Noise alone would not do (it can be 0), a fixed bound neither: the gradient of
+            GPT-2's key biases is zero but for rounding and AdamW divides by its size, so they differ by 3e-4 between
+            two PyTorch runs.
+    lr      to 1e-12 relative: both compute it in double.
+"""
+import argparse
+import dataclasses
+import math
+import os
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "oracle"))
+from side_by_side import SOURCE, Work, become_oracle, run_pytorch, run_pytorch_here, run_trainctl, write_init  # noqa: E402
+
+THIRD_DRAW = 3.0    # see "noise" above
+EXACT = 1e-5
+FP32_ROUNDING = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    says: str                   # the test's name
+    work: Work
+    full: Work                  # of the full form
+    rule: str = "exact"         # or "noise"
+    noise: str = "halves"       # or "threads"
+    text: bool = False          # tokens from a file (this project's licence, a token a byte), else synthetic
+
+
+def ranks2(work):
+    """The same global batch on two ranks."""
+    return dataclasses.replace(work, ranks=2, batch=work.batch // 2)
+
+
+GPT2 = Work("gpt2-tiny", steps=20, batch=4, warmup=5)
+LLAMA = Work("llama-tiny", steps=20, batch=4, warmup=5)
+MLP = Work("mlp-toy", steps=20, batch=32, optimizer="sgd", lr=0.05)
+RESNET = Work("resnet18-cifar", steps=5, batch=8, lr=1e-4)
+GPT2_FULL = Work("gpt2-30m", steps=50, batch=4, warmup=5, threads=2, lr=3e-4)
+LLAMA_FULL = Work("llama-30m", steps=50, batch=4, warmup=5, threads=2, lr=3e-4)
+MLP_FULL = dataclasses.replace(MLP, steps=50)
+RESNET_FULL = dataclasses.replace(RESNET, steps=50)
+
+
+def bf16(work):
+    return dataclasses.replace(work, precision="bf16")
+
+
+def one_thread(work):
+    return dataclasses.replace(work, threads=1)
+
+
+CASES = {
+    "gpt2": Case("gpt2 on text follows PyTorch", GPT2, dataclasses.replace(GPT2, steps=50), text=True),
+    "gpt2-accumulate": Case("gpt2 with accumulated micro-batches follows PyTorch",
+                            dataclasses.replace(GPT2, batch=2, accumulate=2), dataclasses.replace(GPT2_FULL, batch=2, accumulate=2)),
+    "llama": Case("llama follows PyTorch", LLAMA, LLAMA_FULL),
+    "mlp": Case("mlp with SGD follows PyTorch", MLP, MLP_FULL),
+    "mlp-adamw": Case("mlp with AdamW and a constant rate follows PyTorch",
+                      dataclasses.replace(MLP, optimizer="adamw", lr=1e-3, schedule="const"),
+                      dataclasses.replace(MLP_FULL, optimizer="adamw", lr=1e-3, schedule="const")),
+    "resnet": Case("resnet follows PyTorch as far as PyTorch follows itself", RESNET, RESNET_FULL, "noise", "threads"),
+    "gpt2-ddp": Case("gpt2 on two ranks follows PyTorch's DDP", ranks2(GPT2), one_thread(ranks2(GPT2_FULL))),
+    "llama-ddp": Case("llama on two ranks follows PyTorch's DDP", ranks2(LLAMA), one_thread(ranks2(LLAMA_FULL))),
+    "mlp-ddp": Case("mlp on two ranks follows PyTorch's DDP", ranks2(MLP), ranks2(MLP_FULL)),
+    "resnet-ddp": Case("resnet on two ranks follows PyTorch's DDP as far as that follows itself", ranks2(RESNET),
+                       ranks2(RESNET_FULL), "noise", "threads"),
+    "gpt2-bf16": Case("gpt2 in bf16 follows PyTorch's autocast within its noise", bf16(GPT2), bf16(GPT2_FULL), "noise"),
+    "llama-bf16": Case("llama in bf16 follows PyTorch's autocast within its noise", bf16(LLAMA), bf16(LLAMA_FULL), "noise"),
+}
+
+
+def second_draw(case, work):
+    """The same work, summed in another order."""
+    if case.noise == "threads":
+        return dataclasses.replace(work, threads=3 - work.threads)
+    return dataclasses.replace(work, batch=work.batch // 2, accumulate=2 * work.accumulate)
+
+
+def gaps(a, b):
+    """Relative difference at each step."""
+    if len(a) != len(b):
+        raise SystemExit(f"{len(a)} steps against {len(b)}")
+    return [abs(x - y) / abs(y) if math.isfinite(x) and math.isfinite(y) else math.inf for x, y in zip(a, b)]
+
+
+def bounds(case, noise):
+    """The largest allowed gap at each step."""
+    if case.rule == "exact":
+        return [EXACT] * len(noise)
+    if case.noise == "threads":    # batch norm: the gap grows step by step, so does the bound
+        return [max(EXACT, THIRD_DRAW * max(noise[:s + 1])) for s in range(len(noise))]
+    later = max(FP32_ROUNDING, THIRD_DRAW * max(noise))
+    return [max(FP32_ROUNDING, THIRD_DRAW * noise[0])] + [later] * (len(noise) - 1)
+
+
+def compare_steps(case, ours, theirs, other):
+    good = True
+    for key in ("loss", "grad_norm"):
+        found = gaps(ours.column(key), theirs.column(key))
+        noise = gaps(other.column(key), theirs.column(key))
+        allowed = bounds(case, noise)
+        step = max(range(len(found)), key=lambda s: found[s] / allowed[s])
+        agrees = found[step] <= allowed[step]
+        good &= agrees
+        print(f"  {key:9}: worst at step {step}: {found[step]:.1e}, bound {allowed[step]:.1e}; largest {max(found):.1e}; PyTorch against "
+              f"itself ({case.noise}) {max(noise):.1e}; step 0 {found[0]:.1e}, last {ours.column(key)[-1]:.6f}: {verdict(agrees)}")
+    found = max(gaps(ours.column("lr"), theirs.column("lr")))
+    print(f"  lr       : {found:.1e}, bound 1e-12: {verdict(found <= 1e-12)}")
+    return good and found <= 1e-12
+
+
+def compare_weights(ours, theirs, other):
+    from safetensors.torch import load_file
+    a, b, c = (load_file(str(run.weights)) for run in (ours, theirs, other))
+    a.pop("lm_head.weight", None) if "lm_head.weight" not in b else None    # a tied head that is written out
+    if a.keys() != b.keys():
+        print(f"  weights  : names differ: {sorted(a.keys() ^ b.keys())[:6]}: DIFFERS")
+        return False
+    rows = []
+    for name in b:
+        x, y, z = (t[name].double() for t in (a, b, c))
+        gap, allowed = float((x - y).norm()), THIRD_DRAW * float((z - y).norm()) + FP32_ROUNDING * float(y.norm())
+        rows.append((gap / allowed if allowed else math.inf if gap else 0.0, name, gap, allowed))
+    share, name, gap, allowed = max(rows)
+    print(f"  weights  : {len(rows)} tensors; worst {name}: ||a - b|| {gap:.1e}, bound {allowed:.1e}: {verdict(share <= 1)}")
+    return share <= 1
+
+
+def verdict(good):
+    return "agrees" if good else "DIFFERS"
+
+
+def token_file(folder):
+    import numpy as np
+    path = folder / "licence.bin"
+    np.frombuffer((SOURCE / "LICENSE").read_bytes(), np.uint8).astype("<u2").tofile(path)
+    return str(path)
+
+
+def pytorch(work, folder):
+    return run_pytorch_here(work, folder) if work.ranks == 1 else run_pytorch(work, folder, save=True)
+
+
+def check(name, full, folder):
+    case = CASES[name]
+    work = case.full if full else case.work
+    work = dataclasses.replace(work, init=write_init(work.model, folder), tokens=token_file(folder) if case.text else None)
+    print(f"{name}: {case.says}\n  {work.model}, {work.steps} steps, {work.ranks} ranks of {work.threads} threads, "
+          f"{work.precision}, {work.accumulate} x {work.batch} samples a rank", flush=True)
+    theirs = pytorch(work, folder / name / "pytorch")
+    other = pytorch(second_draw(case, work), folder / name / "pytorch-again")
+    ours = run_trainctl(work, folder / name / "trainctl")
+    steps = compare_steps(case, ours, theirs, other)
+    return compare_weights(ours, theirs, other) and steps
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("case", nargs="*", help="default: all")
+    p.add_argument("--full", action="store_true")
+    p.add_argument("--list", action="store_true")
+    p.add_argument("--keep", type=pathlib.Path)
+    a = p.parse_args()
+    if a.list:
+        print("\n".join(f"{name:16} {case.says}" for name, case in CASES.items()))
+        return 0
+    if unknown := [c for c in a.case if c not in CASES]:
+        p.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
+    become_oracle("parity with PyTorch")
+    with tempfile.TemporaryDirectory(prefix="trainctl-parity-") as temporary:
+        folder = (a.keep or pathlib.Path(temporary)).absolute()
+        results = [check(name, a.full, folder) for name in a.case or CASES]
+    print(f"{sum(results)} of {len(results)} cases agree")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
