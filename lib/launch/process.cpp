@@ -101,10 +101,12 @@ std::string to_words(const WorkerEnd& end) {
   if (const auto* const exited = std::get_if<Exited>(&end)) {
     return "exited with code " + std::to_string(exited->code);
   }
-  const int signal = std::get<Signalled>(end).signal;
+  return "was killed by " + signal_name(std::get<Signalled>(end).signal);
+}
+
+std::string signal_name(int signal) {
   const char* const name = ::sigabbrev_np(signal);
-  return "was killed by " +
-         (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal));
+  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
 }
 
 WorkerEnd worker_end(int status) {

@@ -22,6 +22,8 @@ using WorkerEnd = std::variant<Exited, Signalled>;
 bool is_good(const WorkerEnd& end);
 /// "exited with code 3", "was killed by SIGKILL".
 std::string to_words(const WorkerEnd& end);
+/// "SIGKILL".
+std::string signal_name(int signal);
 /// From wait(2)'s status.
 WorkerEnd worker_end(int status);
 
