@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tokenizer/huggingface.h"
+#include "tokenizer/sentencepiece.h"
 #include "util/diagnostic.h"
 
 namespace trainctl::tokenizer {
@@ -58,7 +60,7 @@ void Tokenizer::encode_parallel(std::string_view text, int /*threads*/, const Si
 
 std::unique_ptr<Tokenizer> open_tokenizer(Kind kind, const std::string& path) {
   if (kind == Kind::kBytes) return std::make_unique<Bytes>();
-  throw UserError("tokenizer " + path + " is not supported yet", "");
+  return kind == Kind::kHuggingface ? open_huggingface(path) : open_sentencepiece(path);
 }
 
 }  // namespace trainctl::tokenizer
