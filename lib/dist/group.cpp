@@ -40,12 +40,12 @@ class ProcessGroupOfRanks : public Group {
   }
 
   std::vector<at::Tensor> all_gather(const at::Tensor& x) override {
-    at::Tensor mine = x.to(device_).contiguous();
+    at::Tensor mine = x.to(device_).contiguous().view(-1);  // gloo gathers along dim 0 only
+    at::Tensor all = at::empty({size() * mine.numel()}, mine.options());
+    with_peers(rank(), "an all-gather", [&] { group_->_allgather_base(all, mine)->wait(); });
     std::vector<int64_t> shape = x.sizes().vec();
     shape.insert(shape.begin(), size());
-    at::Tensor all = at::empty(shape, mine.options());
-    with_peers(rank(), "an all-gather", [&] { group_->_allgather_base(all, mine)->wait(); });
-    return all.to(x.device()).unbind(0);
+    return all.view(shape).to(x.device()).unbind(0);
   }
 
   // An all-reduce of one number, read back: NCCL's own barrier() only orders streams.

@@ -1,6 +1,6 @@
 # trainctl_library(<folder> <SHARED|CONTROL|ENGINE|CUDA> <layer> SOURCES ... [DEPS <folders>] [PRIVATE_DEPS <targets>])
-# makes the static library trainctl::<folder> of lib/<folder> and keeps the street one-way: a dependency must
-# lie on a lower layer, shared folders use shared ones only, control and engine never meet.
+# makes the library trainctl::<folder> of lib/<folder> (static; CUDA: libtrainctl_<folder>.so) and keeps the street
+# one-way: a dependency must lie on a lower layer, shared folders use shared ones only, control and engine never meet.
 include_guard()
 
 set(TRAINCTL_WARNINGS -Wall -Wextra -Wpedantic -Werror -Wshadow=local -Wno-missing-field-initializers)
@@ -19,7 +19,11 @@ endfunction()
 function(trainctl_library folder branch layer)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   set(target trainctl_${folder})
-  add_library(${target} STATIC ${arg_SOURCES})
+  if(branch STREQUAL "CUDA")
+    add_library(${target} SHARED ${arg_SOURCES})  # loaded at run time, where a device is (lib/device/cuda_half.cpp)
+  else()
+    add_library(${target} STATIC ${arg_SOURCES})
+  endif()
   add_library(trainctl::${folder} ALIAS ${target})
   trainctl_target_defaults(${target})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
