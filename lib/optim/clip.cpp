@@ -1,5 +1,7 @@
 #include <torch/torch.h>
 
+#include <cmath>
+
 #include "optim/optimizer.h"
 
 namespace trainctl::optim {
@@ -13,8 +15,11 @@ GradientNorm gradient_norm(const std::vector<Parameter>& parameters) {
 void clip_gradients(const std::vector<Parameter>& parameters, const GradientNorm& norm, double clip_norm) {
   const at::NoGradGuard no_grad;
   const at::Tensor factor = (norm.total + 1e-6).reciprocal_().mul_(clip_norm).clamp_max_(1.0);
-  // A host's scalar costs nothing to read, and a factor of 1 would cost a pass over all gradients.
-  if (factor.is_cpu() && factor.item<float>() == 1.0f) return;
+  if (factor.is_cpu()) {  // reading it costs nothing here, and multiplying by 1 would cost a pass over all
+                          // gradients
+    const float value = factor.item<float>();
+    if (value == 1.0f || !std::isfinite(norm.total.item<float>())) return;
+  }
   at::_foreach_mul_(gradients_of(parameters), factor);
 }
 

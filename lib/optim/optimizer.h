@@ -50,7 +50,9 @@ struct GradientNorm {
 /// Under DDP the gradients are equal on all ranks, so nothing communicates.
 GradientNorm gradient_norm(const std::vector<Parameter>& parameters);
 
-/// g *= min(1, clip_norm / (norm + 1e-6)), as torch's clip_grad_norm_ does.
+/// g *= min(1, clip_norm / (norm + 1e-6)), as torch's clip_grad_norm_ does; on CPUs a norm that is not finite
+/// leaves the gradients alone (on a GPU, where finding out would wait, they are lost: such a step is skipped
+/// anyway).
 void clip_gradients(const std::vector<Parameter>& parameters, const GradientNorm& norm, double clip_norm);
 
 /// The gradients, in order.  Throws c10::Error naming a parameter that has none.

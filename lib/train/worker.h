@@ -1,0 +1,27 @@
+// worker.h: what the verbs of the engine's entry do (run/engine_entry.h).
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "run/trial.h"
+
+namespace trainctl::train {
+
+/// One rank of the trial in `dir`, told who it is by its environment.  Where it fails, its last words go to
+/// rank-<r>.error.json and stderr.  Returns the exit code: 0 also where a signal stopped the run (result.json
+/// says so).
+int run_worker(const std::string& dir);
+
+/// argument  JSON: {"device": "cpu", "dtype": "fp32", "threads": 2, "local_rank": 0}
+/// Prints {"tflops": 0.123}.  Answers from the cache where it can (device/peak.h).
+int measure_peak(const std::string& argument);
+
+/// What an exception means to the launcher: kind, text, help; `rank`, `step` and time are left to the caller.
+/// The only place that knows LibTorch's, gloo's and CUDA's exceptions.
+run::WorkerError describe(const std::exception& error);
+
+/// The exit code that goes with a kind.
+int exit_code_of(const std::string& kind);
+
+}  // namespace trainctl::train
