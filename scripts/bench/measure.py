@@ -78,8 +78,9 @@ def measure(bench, pair, rounds, quick):
             for run, figures, name in sides if r % 2 == 0 else reversed(sides):
                 start = time.monotonic()
                 figures.append(run(pathlib.Path(folder) / name))
-                say(f"{pair.figures[0].metric}: round {r + 1} of {rounds}, {name}: "
-                    f"{figures[-1].get(pair.figures[0].key, math.nan):.4g} {pair.figures[0].unit} ({time.monotonic() - start:.1f} s)")
+                first = pair.figures[0]
+                say(f"{first.metric}: round {r + 1} of {rounds}, {name}: {figures[-1].get(first.key, math.nan):.4g} "
+                    f"{first.unit} ({time.monotonic() - start:.1f} s)")
     for figure in pair.figures:
         yield line_of(bench, pair.peer_name, figure, [o[figure.key] for o in ours],
                       [t[figure.key] for t in theirs if figure.key in t], quick)
@@ -91,7 +92,8 @@ def line_of(bench, peer_name, figure, ours, theirs, quick):
     line = {"bench": bench, "metric": figure.metric, "unit": figure.unit, "trainctl": rounded(trainctl),
             "peer": rounded(peer), "peer_name": peer_name if theirs else None,
             "ratio": rounded(trainctl / peer) if theirs else None, "runs": len(ours),
-            "spread": {"trainctl": span(ours), "peer": span(theirs), "ratio": span(a / b for a, b in zip(ours, theirs))}}
+            "spread": {"trainctl": span(ours), "peer": span(theirs),
+                       "ratio": span(a / b for a, b in zip(ours, theirs))}}
     goals = [(figure.target, line["ratio"], "target"), (figure.target_value, trainctl, "target_value")]
     for goal, value, name in goals:
         if goal is not None:

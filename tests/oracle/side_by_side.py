@@ -3,9 +3,9 @@
 Used by the parity tests and the benchmarks.  A Work says what to train; run_trainctl and run_pytorch start real
 processes, as a user would, and return what each showed.
 
-Both sides get the same environment, with every OMP_, KMP_, MKL_ and torch variable that sets threads removed, so that the
-number of threads is the program's own setting (launch.threads, --threads).  Peak RSS is the kernel's (wait4): the
-largest process of each side.
+Both sides get the same environment, without the variables that set threads (OMP_, KMP_, MKL_), so that their number is
+the program's own setting (launch.threads, --threads).  Peak RSS is the kernel's (wait4): the largest process of each
+side.
 """
 import dataclasses
 import json
@@ -71,11 +71,16 @@ class Run:
     weights: pathlib.Path | None    # safetensors after the last step
     wall_s: float                   # from start to end of the process
     step0_s: float                  # from start of the process to the first step's record on disk
+    last_s: float                   # the same, to the last step's record
     peak_rss_mb: float              # of the largest process, MB of 2^20
     result: dict                    # trainctl's result.json; train.py's summary
 
     def column(self, key):
         return [record[key] for record in self.steps]
+
+    def uncounted_share(self):
+        """Share of the time between the first and the last record that the program's own step_ms leaves out."""
+        return 1 - sum(self.column("step_ms")[1:]) / 1e3 / (self.last_s - self.step0_s)
 
 
 class SideFailed(RuntimeError):
@@ -146,9 +151,9 @@ def run_trainctl(work, folder, timeout_s=600):
     job.write_text(yaml_text(job_spec(work, run_dir)))
     trial = run_dir / "trials/train"
     command = [str(trainctl_binary()), "run", str(job), "--stages", "train"]
-    wall_s, step0_s, rss_mb = watch([(command, clean_environment())], folder, trial / "metrics.jsonl", timeout_s)
+    times, rss_mb = watch([(command, clean_environment())], folder, trial / "metrics.jsonl", timeout_s)
     return Run(steps=[r for r in read_lines(trial / "metrics.jsonl") if "loss" in r],
-               weights=run_dir / "model.safetensors", wall_s=wall_s, step0_s=step0_s, peak_rss_mb=rss_mb,
+               weights=run_dir / "model.safetensors", **times, peak_rss_mb=rss_mb,
                result=json.loads((trial / "result.json").read_text()))
 
 
@@ -156,16 +161,17 @@ def run_pytorch(work, folder, save=False, timeout_s=600):
     """One train.py in the new folder `folder`; with ranks, one process a rank with torchrun's variables."""
     folder = fresh(folder)
     weights = folder / "model.safetensors"
-    command = [str(oracle_python()), str(HERE / "train.py"), *torch_arguments(work), "--json", str(folder / "rank%d.jsonl")]
+    command = [str(oracle_python()), str(HERE / "train.py"), *torch_arguments(work),
+               "--json", str(folder / "rank%d.jsonl")]
     if save:
         command += ["--save", str(weights)]
     rendezvous = {"WORLD_SIZE": str(work.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     processes = [([a.replace("%d", str(rank)) for a in command],
                   clean_environment(RANK=str(rank), LOCAL_RANK=str(rank), **rendezvous)) for rank in range(work.ranks)]
-    wall_s, step0_s, rss_mb = watch(processes, folder, folder / "rank0.jsonl", timeout_s, marker=b'"event": "step"')
+    times, rss_mb = watch(processes, folder, folder / "rank0.jsonl", timeout_s, marker=b'"event": "step"')
     lines = read_lines(folder / "rank0.jsonl")
-    return Run(steps=[r for r in lines if r["event"] == "step"], weights=weights if save else None, wall_s=wall_s,
-               step0_s=step0_s, peak_rss_mb=rss_mb, result=lines[-1])
+    return Run(steps=[r for r in lines if r["event"] == "step"], weights=weights if save else None,
+               **times, peak_rss_mb=rss_mb, result=lines[-1])
 
 
 def run_pytorch_here(work, folder):
@@ -181,14 +187,15 @@ def run_pytorch_here(work, folder):
         train.main([*torch_arguments(work), "--json", str(record), "--save", str(weights)])
     lines = read_lines(record)
     nan = float("nan")
-    return Run([r for r in lines if r["event"] == "step"], weights, nan, nan, nan, lines[-1])
+    return Run([r for r in lines if r["event"] == "step"], weights, nan, nan, nan, nan, lines[-1])
 
 
 def watch(processes, folder, record, timeout_s, marker=b"\n"):
-    """Runs the processes to their end.  Returns (wall s, s until `marker` is in file `record`, peak RSS in MB).
+    """Runs the processes to their end.  Returns (Run's times by name, peak RSS in MB).
 
-    Looks at the file every 2 ms until the first record is there, then waits without looking."""
-    start = time.monotonic()
+    Looks at the file every 2 ms until `marker`, the first record, is there, then waits without looking: the last
+    record's time is the file's (ticks of 4 ms)."""
+    start, start_date = time.monotonic(), time.time()
     children = []
     for rank, (command, env) in enumerate(processes):
         with open(folder / f"output-{rank}.txt", "wb") as out:
@@ -208,7 +215,8 @@ def watch(processes, folder, record, timeout_s, marker=b"\n"):
         if code != 0:
             text = (folder / f"output-{rank}.txt").read_text(errors="replace")
             raise SideFailed(f"{' '.join(processes[rank][0])}\nended with {code}:\n{text[-3000:]}")
-    return wall_s, step0_s, max(rss for _, rss in ends)
+    times = {"wall_s": wall_s, "step0_s": step0_s, "last_s": record.stat().st_mtime - start_date}
+    return times, max(rss for _, rss in ends)
 
 
 def first_record(children, record, marker, start, timeout_s):
@@ -261,5 +269,6 @@ def write_init(model, folder, seq=None, seed=0):
     path = pathlib.Path(folder) / f"{model}-seed{seed}.safetensors"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(init_weights.tensors(build(model, seq, device="meta"), model, seed), str(path), metadata={"format": "pt"})
+        tensors = init_weights.tensors(build(model, seq, device="meta"), model, seed)
+        save_file(tensors, str(path), metadata={"format": "pt"})
     return str(path)

@@ -5,7 +5,8 @@ Usage
     parity.py --full [CASE...]   50 steps, and the larger presets too; minutes
     --keep DIR                   leaves both sides' files in DIR
 
-Environment: TRAINCTL_BIN (the binary), TRAINCTL_ORACLE (Python with PyTorch).  Exit 0: agrees; 1: differs; 77: no oracle.
+Environment: TRAINCTL_BIN (the binary), TRAINCTL_ORACLE (Python with PyTorch).
+Exit: 0 agrees, 1 differs, 77 there is no oracle.
 
 What "agrees" means, each bound printed beside what was found
     exact   losses and gradient norms to 1e-5 relative at every step.  Correct programs that sum in another order differ
@@ -13,10 +14,10 @@ What "agrees" means, each bound printed beside what was found
     noise   where rounding grows (bf16, batch norm) the bound is what PyTorch does to itself: a second PyTorch run in
             this same test that differs in the order of summation alone.  `halves` splits each batch into two
             micro-steps; `threads` uses two threads for one (batch norm forbids to split the batch).  trainctl may be
-            3 times as far: it is a third draw of the same noise, of which one draw was seen.  Step 0 has its own, tighter bound:
-            nothing has been updated yet, so only rounding of one forward and backward pass may differ.
-    weights after the last step, per tensor: ||a - b|| <= 3 ||noise|| + 1e-6 ||b||, noise as above.  1e-6: a few roundings
-            of fp32 (6e-8) per update.  Noise alone would not do (it can be 0), a fixed bound neither: the gradient of
+            3 times as far: it is a third draw of the same noise, of which one draw was seen.  Step 0 has its own,
+            tighter bound: nothing has been updated yet, so only one forward and backward pass may differ.
+    weights after the last step, per tensor: ||a - b|| <= 3 ||noise|| + 1e-6 ||b||, noise as above.  1e-6: a few
+            roundings of fp32 (6e-8) per update.  Noise alone would not do (it can be 0), a fixed bound neither: the gradient of
             GPT-2's key biases is zero but for rounding and AdamW divides by its size, so they differ by 3e-4 between
             two PyTorch runs.
     lr      to 1e-12 relative: both compute it in double.
@@ -31,7 +32,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "oracle"))
-from side_by_side import SOURCE, Work, become_oracle, run_pytorch, run_pytorch_here, run_trainctl, write_init  # noqa: E402
+from side_by_side import SOURCE, Work, become_oracle, run_pytorch, run_pytorch_here  # noqa: E402
+from side_by_side import run_trainctl, write_init  # noqa: E402
 
 THIRD_DRAW = 3.0    # see "noise" above
 EXACT = 1e-5
@@ -74,7 +76,8 @@ def one_thread(work):
 CASES = {
     "gpt2": Case("gpt2 on text follows PyTorch", GPT2, dataclasses.replace(GPT2, steps=50), text=True),
     "gpt2-accumulate": Case("gpt2 with accumulated micro-batches follows PyTorch",
-                            dataclasses.replace(GPT2, batch=2, accumulate=2), dataclasses.replace(GPT2_FULL, batch=2, accumulate=2)),
+                            dataclasses.replace(GPT2, batch=2, accumulate=2),
+                            dataclasses.replace(GPT2_FULL, batch=2, accumulate=2)),
     "llama": Case("llama follows PyTorch", LLAMA, LLAMA_FULL),
     "mlp": Case("mlp with SGD follows PyTorch", MLP, MLP_FULL),
     "mlp-adamw": Case("mlp with AdamW and a constant rate follows PyTorch",
@@ -87,7 +90,8 @@ CASES = {
     "resnet-ddp": Case("resnet on two ranks follows PyTorch's DDP as far as that follows itself", ranks2(RESNET),
                        ranks2(RESNET_FULL), "noise", "threads"),
     "gpt2-bf16": Case("gpt2 in bf16 follows PyTorch's autocast within its noise", bf16(GPT2), bf16(GPT2_FULL), "noise"),
-    "llama-bf16": Case("llama in bf16 follows PyTorch's autocast within its noise", bf16(LLAMA), bf16(LLAMA_FULL), "noise"),
+    "llama-bf16": Case("llama in bf16 follows PyTorch's autocast within its noise", bf16(LLAMA), bf16(LLAMA_FULL),
+                       "noise"),
 }
 
 
@@ -124,8 +128,9 @@ def compare_steps(case, ours, theirs, other):
         step = max(range(len(found)), key=lambda s: found[s] / allowed[s])
         agrees = found[step] <= allowed[step]
         good &= agrees
-        print(f"  {key:9}: worst at step {step}: {found[step]:.1e}, bound {allowed[step]:.1e}; largest {max(found):.1e}; PyTorch against "
-              f"itself ({case.noise}) {max(noise):.1e}; step 0 {found[0]:.1e}, last {ours.column(key)[-1]:.6f}: {verdict(agrees)}")
+        print(f"  {key:9}: {found[0]:.1e} at step 0, at most {max(found):.1e}; nearest its bound at step {step}: "
+              f"{found[step]:.1e} of {allowed[step]:.1e}; PyTorch against itself ({case.noise}): at most "
+              f"{max(noise):.1e}; last value {ours.column(key)[-1]:.6f}: {verdict(agrees)}")
     found = max(gaps(ours.column("lr"), theirs.column("lr")))
     print(f"  lr       : {found:.1e}, bound 1e-12: {verdict(found <= 1e-12)}")
     return good and found <= 1e-12
@@ -144,7 +149,8 @@ def compare_weights(ours, theirs, other):
         gap, allowed = float((x - y).norm()), THIRD_DRAW * float((z - y).norm()) + FP32_ROUNDING * float(y.norm())
         rows.append((gap / allowed if allowed else math.inf if gap else 0.0, name, gap, allowed))
     share, name, gap, allowed = max(rows)
-    print(f"  weights  : {len(rows)} tensors; worst {name}: ||a - b|| {gap:.1e}, bound {allowed:.1e}: {verdict(share <= 1)}")
+    print(f"  weights  : {len(rows)} tensors; nearest its bound: {name}, ||a - b|| {gap:.1e} of {allowed:.1e}: "
+          f"{verdict(share <= 1)}")
     return share <= 1
 
 
@@ -166,7 +172,8 @@ def pytorch(work, folder):
 def check(name, full, folder):
     case = CASES[name]
     work = case.full if full else case.work
-    work = dataclasses.replace(work, init=write_init(work.model, folder), tokens=token_file(folder) if case.text else None)
+    work = dataclasses.replace(work, init=write_init(work.model, folder),
+                               tokens=token_file(folder) if case.text else None)
     print(f"{name}: {case.says}\n  {work.model}, {work.steps} steps, {work.ranks} ranks of {work.threads} threads, "
           f"{work.precision}, {work.accumulate} x {work.batch} samples a rank", flush=True)
     theirs = pytorch(work, folder / name / "pytorch")
