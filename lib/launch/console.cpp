@@ -22,13 +22,19 @@ bool can_write(int fd) {
   return ::poll(&one, 1, 0) == 1;
 }
 
+bool is_capable_terminal(int fd) {
+  const char* const term = std::getenv("TERM");
+  return term != nullptr && std::string_view(term) != "dumb" && ::isatty(fd) == 1;
+}
+
 }  // namespace
+
+bool Console::color_wanted(int fd) { return std::getenv("NO_COLOR") == nullptr && is_capable_terminal(fd); }
 
 Console::Options Console::detect(int fd, bool verbose) {
   Options options{.fd = fd, .columns = 0, .verbose = verbose, .now_ns = monotonic_ns};
-  const char* const term = std::getenv("TERM");
   winsize size{};
-  if (term != nullptr && std::string_view(term) != "dumb" && ::isatty(fd) == 1) {
+  if (is_capable_terminal(fd)) {
     options.columns = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
   return options;

@@ -24,6 +24,9 @@ class Console {
   /// For file descriptor `fd`: the status line only where it is a terminal that understands it (TERM).
   static Options detect(int fd, bool verbose);
 
+  /// Colour: only on a terminal, unless NO_COLOR or TERM=dumb say otherwise.
+  static bool color_wanted(int fd);
+
   explicit Console(Options options) : options_(std::move(options)) {}
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;

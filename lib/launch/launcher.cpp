@@ -30,6 +30,9 @@ GroupEnd LocalLauncher::run(const run::Trial& trial) {
   std::filesystem::create_directories(plan.attempt_dir, error);
   if (error) throw InfraError("cannot make " + plan.attempt_dir.string() + ": " + error.message());
   run::write_trial(trial);
+  const bool one = plan.num_workers == 1;
+  console_.line(trial.name + ": " + std::to_string(plan.num_workers) + (one ? " process, " : " processes, ") +
+                std::to_string(trial.spec.train.steps) + " steps, logs in " + plan.attempt_dir.string());
   return run_group(plan, console_);
 }
 
