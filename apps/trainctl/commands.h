@@ -14,6 +14,7 @@ void add_validate(CLI::App& app, Action& action);
 void add_schema(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_baseline(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
 void add_data(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);  // hidden: what the launcher starts

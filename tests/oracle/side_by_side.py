@@ -145,12 +145,12 @@ def clean_environment(**extra):
 
 
 def run_trainctl(work, folder, timeout_s=600):
-    """One `trainctl run` of the train stage in the new folder `folder`."""
+    """One `trainctl train` in the new folder `folder`."""
     folder = fresh(folder)
     job, run_dir = folder / "job.yaml", folder / "run"
     job.write_text(yaml_text(job_spec(work, run_dir)))
     trial = run_dir / "trials/train"
-    command = [str(trainctl_binary()), "run", str(job), "--stages", "train"]
+    command = [str(trainctl_binary()), "train", str(job)]
     times, rss_mb = watch([(command, clean_environment())], folder, trial / "metrics.jsonl", timeout_s)
     return Run(steps=[r for r in read_lines(trial / "metrics.jsonl") if "loss" in r],
                weights=run_dir / "model.safetensors", **times, peak_rss_mb=rss_mb,
