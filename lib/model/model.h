@@ -35,19 +35,20 @@ class Model {
 
   /// Replaces every parameter and buffer handle: the k-th tensor of parameters(), then of buffers().
   /// Turns a model built on the meta device into a real one.
-  virtual void set_tensors(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& buffers) = 0;
+  virtual void set_tensors(const std::vector<at::Tensor>& parameters,
+                           const std::vector<at::Tensor>& buffers) = 0;
 
-  /// Model FLOPs of forward and backward for one sample of `seq_len` tokens (1 for images and features): 6 per
-  /// matmul parameter and token, plus attention's 12 L T D (causal masks not discounted), as in Chowdhery et al.
-  /// (2022), appendix B.
+  /// Model FLOPs of forward and backward for one sample of `seq_len` tokens (1 for images and features): 6
+  /// per matmul parameter and token, plus attention's 12 L T D (causal masks not discounted), as in Chowdhery
+  /// et al. (2022), appendix B.
   virtual double flops_per_sample(int64_t seq_len) const = 0;
 };
 
 /// The model of a resolved spec, on the meta device: shapes and names, no memory.
 std::unique_ptr<Model> make_model(const spec::ModelSpec& spec);
 
-/// Gives a meta model memory on `device` and its initial values: from spec.init_from where that is set, else from
-/// seed and name alone (init.h).  Values never depend on the number of ranks.
+/// Gives a meta model memory on `device` and its initial values: from spec.init_from where that is set, else
+/// from seed and name alone (init.h).  Values never depend on the number of ranks.
 void materialize(Model& model, const spec::ModelSpec& spec, int64_t seed, at::Device device);
 
 }  // namespace trainctl::model
