@@ -31,4 +31,8 @@ struct AuditReport {
 /// as uint16.  Throws only where the spec itself lacks what the data needs (UserError).
 AuditReport audit(const spec::JobSpec& job, spec::AuditLevel level);
 
+/// A few lines for people, without the findings; and one JSON object with them.
+std::string to_text(const AuditReport& report);
+std::string to_json(const AuditReport& report);
+
 }  // namespace trainctl::data

@@ -180,8 +180,8 @@ TEST_CASE("fewer samples than one micro-batch on all ranks is an error unless th
 
 TEST_CASE("a label at the number of classes is found", "[audit]") {
   const Folder folder;
-  std::string rows;
-  for (int i = 0; i < 5; ++i) rows += static_cast<char>(i == 3 ? 10 : 9) + std::string(3072, 'x');
+  std::vector<uint8_t> rows(5 * 3073, 9);
+  rows[3 * 3073] = 10;
   const auto path = folder.write("a.bin", rows);
   says(findings(data::image_job(DataFormat::kCifar10, {path}, {3072, 10})),
        "image 3 has label 10 (byte 9219), but the model has 10 classes");

@@ -116,11 +116,9 @@ TEST_CASE("documents of a Megatron pair follow each other in each dtype", "[data
 
 TEST_CASE("rows of CIFAR-10 are a label and pixels scaled to one", "[dataset]") {
   const data::Folder folder;
-  std::string rows;
-  for (int i = 0; i < 3; ++i)
-    rows += static_cast<char>(i + 4) + std::string(3071, '\xFF') + static_cast<char>(i);
-  const auto file = folder.write("data_batch_1.bin", rows);
-  auto job = data::image_job(DataFormat::kCifar10, {file}, {3072, 10});
+  std::vector<uint8_t> rows(3 * 3073, 255);
+  for (uint8_t i = 0; i < 3; ++i) rows[i * 3073U] = i + 4, rows[i * 3073U + 3072] = i;
+  auto job = data::image_job(DataFormat::kCifar10, {folder.write("data_batch_1.bin", rows)}, {3072, 10});
   const auto sets = data::open_datasets(job);
   REQUIRE(sets.train->num_samples() == 3);
   const Sample sample = read(*sets.train, 2);
