@@ -85,8 +85,8 @@ TRAINCTL_INLINE int64_t forward(const LogitRows<Float>& rows, int64_t begin, int
     if (target < 0 || target >= rows.num_classes) return i;
     rows.top[i] = largest(row, rows.num_classes);
     rows.sum[i] = sum_of_exp(row, rows.num_classes, rows.top[i]);
-    loss[i] =
-        std::log(static_cast<double>(rows.sum[i])) + rows.top[i] - static_cast<double>(load(row[target]));
+    const double below_top = static_cast<double>(rows.top[i]) - load(row[target]);
+    loss[i] = std::log(static_cast<double>(rows.sum[i])) + below_top;
   }
   return -1;
 }

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "run/engine_entry.h"
-#include "train/generate.h"
 #include "train/worker.h"
 #include "util/diagnostic.h"
 
@@ -29,7 +28,7 @@ int run_guarded(std::string_view verb, const char* argument) {
     return trainctl::kExitUser;
   } catch (const std::exception& error) {
     const auto words = trainctl::train::describe(error);
-    fmt::print(stderr, "{}", render({.what = words.what, .help = words.help}));
+    fmt::print(stderr, "{}", trainctl::render({.what = words.what, .help = words.help}));
     return trainctl::train::exit_code_of(words.kind);
   }
 }

@@ -12,6 +12,7 @@
 #include "model/weights.h"
 #include "spec/load.h"
 #include "tokenizer/utf8.h"
+#include "train/worker.h"
 #include "util/diagnostic.h"
 
 namespace trainctl::train {

@@ -24,11 +24,4 @@ struct Sampling {
 void sample(model::Model& model, std::vector<int64_t>& ids, int64_t max_seq_len, const Sampling& sampling,
             const std::function<void(int64_t)>& sink);
 
-/// The verb "generate": prints the prompt and sampled text to stdout, as it comes.
-/// argument  JSON: {"run": DIR, "prompt": TEXT, "tokens": 200, "temperature": 0.8, "top_k": 50, "seed": 0};
-/// DIR is a
-///           run's folder or a trial's
-/// throws    UserError where the run has no weights or no tokenizer, or the prompt is empty
-int generate(const std::string& argument);
-
 }  // namespace trainctl::train

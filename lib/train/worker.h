@@ -13,6 +13,13 @@ namespace trainctl::train {
 /// says so).
 int run_worker(const std::string& dir);
 
+/// The verb "generate": prints the prompt and sampled text to stdout, as it comes.
+/// argument  JSON: {"run": DIR, "prompt": TEXT, "tokens": 200, "temperature": 0.8, "top_k": 50, "seed": 0};
+/// DIR is a
+///           run's folder or a trial's
+/// throws    UserError where the run has no weights or no tokenizer, or the prompt is empty
+int generate(const std::string& argument);
+
 /// argument  JSON: {"device": "cpu", "dtype": "fp32", "threads": 2, "local_rank": 0}
 /// Prints {"tflops": 0.123}.  Answers from the cache where it can (device/peak.h).
 int measure_peak(const std::string& argument);

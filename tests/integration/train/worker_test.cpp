@@ -46,7 +46,7 @@ metrics: {log_every: 2, measure_peak: false}
 )";
 };
 
-launch::GroupEnd run(const TempTrial& job) {
+launch::GroupEnd run_job(const TempTrial& job) {
   const char* const binary = std::getenv("TRAINCTL_BIN");
   REQUIRE(binary != nullptr);
   setenv("TRAINCTL_WORKER", binary, 1);
@@ -80,7 +80,7 @@ run::TrialResult result(const TempTrial& job) {
 
 TEST_CASE("a trial on one process leaves metrics and a result", "[train]") {
   const TempTrial job({});
-  const auto end = run(job);
+  const auto end = run_job(job);
   REQUIRE(end.exits.size() == 1);
   const auto lines = metrics(job);
   REQUIRE(lines.size() == 6);
@@ -106,7 +106,7 @@ TEST_CASE("two ranks follow one process with the same global batch", "[train]") 
   const TempTrial one({"train.micro_batch=8"});
   const TempTrial two({"launch.nproc_per_node=2", "train.hash_every=1"});
   const TempTrial accumulated({"train.accumulate=2"});
-  for (const TempTrial* job : {&one, &two, &accumulated}) run(*job);
+  for (const TempTrial* job : {&one, &two, &accumulated}) run_job(*job);
   REQUIRE(losses(two).size() == 6);
   for (size_t i = 0; i < 6; ++i) {
     // fp32 sums in another order; PyTorch's own DDP against one process differs by as much.
@@ -118,8 +118,8 @@ TEST_CASE("two ranks follow one process with the same global batch", "[train]") 
 
 TEST_CASE("a trial repeats to the bit", "[train]") {
   const TempTrial a({}), b({});
-  run(a);
-  run(b);
+  run_job(a);
+  run_job(b);
   CHECK(losses(a) == losses(b));
   CHECK(result(a).parameter_hash == result(b).parameter_hash);
 }
@@ -132,7 +132,7 @@ TEST_CASE("dropout differs between ranks and initial weights do not", "[train]")
         {fmt::format("launch.nproc_per_node={}", ranks), fmt::format("model.dropout={}", dropout),
          "train.micro_batch=1", "train.steps=1", "data.format=tokens_u16",
          "data.train=[" + (fs::temp_directory_path() / "worker_test_tokens.bin").string() + "]"});
-    run(job);
+    run_job(job);
     return losses(job).at(0);
   };
   {
@@ -147,7 +147,7 @@ TEST_CASE("dropout differs between ranks and initial weights do not", "[train]")
 TEST_CASE("a loss that is not finite stops all ranks with exit 1 and names step and batch", "[train]") {
   const TempTrial job(
       {"launch.nproc_per_node=2", "optimizer.lr=1e38", "optimizer.clip_norm=0", "schedule.kind=constant"});
-  const auto end = run(job);
+  const auto end = run_job(job);
   REQUIRE(end.exits.size() == 2);
   for (const auto& exit : end.exits) {
     REQUIRE(std::holds_alternative<launch::Exited>(exit.end));
@@ -164,7 +164,7 @@ TEST_CASE("a loss that is not finite stops all ranks with exit 1 and names step 
 TEST_CASE("skipping ends after max_skipped steps in a row", "[train]") {
   const TempTrial job({"optimizer.lr=1e38", "optimizer.clip_norm=0", "schedule.kind=constant",
                        "optimizer.on_nonfinite=skip", "optimizer.max_skipped=3", "train.steps=50"});
-  const auto end = run(job);
+  const auto end = run_job(job);
   const auto errors = run::read_worker_errors(end.attempt_dir);
   REQUIRE(errors.size() == 1);
   CHECK_THAT(errors[0].what, Catch::Contains("skipped step 3 in a row"));
@@ -181,7 +181,7 @@ TEST_CASE("SIGTERM ends all ranks after the step with status stopped", "[train]"
     while (metrics(job).size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     kill(getpid(), SIGTERM);
   });
-  const auto end = run(job);
+  const auto end = run_job(job);
   sender.join();
   pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
   for (const auto& exit : end.exits) CHECK(std::get<launch::Exited>(exit.end).code == 0);
@@ -197,7 +197,7 @@ TEST_CASE("held-out samples are counted once over all ranks", "[train]") {
     TempTrial job({fmt::format("launch.nproc_per_node={}", ranks), "data.holdout=0.001", "train.steps=1",
                    "optimizer.lr=1e-12", "eval.micro_batch=3"});
     job.trial.evaluate = true;
-    run(job);
+    run_job(job);
     const auto r = result(job);
     REQUIRE(r.eval_loss.has_value());
     CHECK(r.eval_samples == 66);  // of 2^20 - 1 tokens in windows of 16, the last thousandth, rounded up
@@ -211,7 +211,7 @@ TEST_CASE("text is generated from the weights that training left", "[train]") {
   TempTrial job({"tokenizer.kind=bytes"});
   job.trial.save_weights = true;
   job.trial.weights = job.trial.dir / "model.safetensors";
-  run(job);
+  run_job(job);
   const std::string output = (job.trial.dir / "text").string();
   const auto generate = [&](const std::string& dir) {
     const std::string command = fmt::format("{} generate {} --prompt 'to be' --tokens 8 > {} 2>&1",
