@@ -25,17 +25,20 @@ std::vector<std::string> glob_paths(const std::string& pattern) {
   return paths;
 }
 
-void add_path(const fs::path& path, std::set<std::string>& paths) {
+/// Adds the file, or the files right in the folder; returns whether there was any.
+bool add_path(const fs::path& path, std::set<std::string>& paths) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
     paths.insert(path.string());
-    return;
+    return true;
   }
+  bool any = false;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    if (entry.is_regular_file(ignored) && entry.path().filename().string().front() != '.') {
-      paths.insert(entry.path().string());
-    }
+    if (!entry.is_regular_file(ignored) || entry.path().filename().string().front() == '.') continue;
+    paths.insert(entry.path().string());
+    any = true;
   }
+  return any;
 }
 
 }  // namespace
@@ -44,15 +47,15 @@ std::vector<DataFile> expand_files(const std::vector<std::string>& patterns, con
                                    std::vector<Diagnostic>& found) {
   std::set<std::string> paths;  // sorted, each once
   for (const auto& pattern : patterns) {
-    const size_t before = paths.size();
+    bool any = false;
     std::error_code ignored;
     // a name that exists is that file, even where it holds characters that a glob gives a meaning
     if (fs::exists(pattern, ignored)) {
-      add_path(pattern, paths);
+      any = add_path(pattern, paths);
     } else {
-      for (const auto& path : glob_paths(pattern)) add_path(path, paths);
+      for (const auto& path : glob_paths(pattern)) any = add_path(path, paths) || any;
     }
-    if (paths.size() == before) {
+    if (!any) {
       found.push_back(
           {.what = fmt::format("`{}`: {} names no file", key, pattern),
            .help = "check the path; globs are expanded, folders stand for the files right in them"});

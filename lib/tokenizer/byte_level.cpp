@@ -12,7 +12,7 @@ namespace trainctl::tokenizer {
 
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20;  // bytes of a thread's part of a long text
+constexpr size_t kChunk = size_t{1} << 18;  // bytes of a thread's part of a long text
 constexpr size_t kMarks = 256;              // pieces at whose borders two chunks may meet
 
 /// A stretch of text, or an added token found in it.
