@@ -30,13 +30,16 @@ int run_guarded(const Action& action) {
     for (const auto& d : error.diagnostics()) fmt::print(stderr, "{}", render(d, color_on_stderr()));
     return trainctl::kExitUser;
   } catch (const trainctl::InfraError& error) {
-    fmt::print(stderr, "{}", render({.what = error.what(), .help = error.help()}, color_on_stderr()));
+    fmt::print(stderr, "{}",
+               trainctl::render({.what = error.what(), .help = error.help()}, color_on_stderr()));
     return trainctl::kExitInfra;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}", render({.what = fmt::format("internal error: {}", error.what()),
-                                     .help = "this is a bug in trainctl; please report it with the command and the "
-                                             "output of `trainctl --version`"},
-                                    color_on_stderr()));
+    fmt::print(
+        stderr, "{}",
+        trainctl::render({.what = fmt::format("internal error: {}", error.what()),
+                          .help = "this is a bug in trainctl; please report it with the command and the "
+                                  "output of `trainctl --version`"},
+                         color_on_stderr()));
     return trainctl::kExitBug;
   }
 }
@@ -47,7 +50,8 @@ int main(int argc, char** argv) {
   CLI::App app{"trainctl: a training launcher that measures each step before it takes the next", "trainctl"};
   app.footer("Example: trainctl run configs/quickstart.yaml");
   app.require_subcommand(1);
-  app.set_version_flag("--version", trainctl::version_text(), "versions of trainctl and of what it is built on");
+  app.set_version_flag("--version", trainctl::version_text(),
+                       "versions of trainctl and of what it is built on");
   Action action;
   for (const auto add : kCommands) add(app, action);
   try {

@@ -47,6 +47,10 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& over
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it died before the line above
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // No handler of ours may run here; what was ignored stays so, as exec would have it.
+    if (::signal(signal, SIG_DFL) == SIG_IGN) ::signal(signal, SIG_IGN);
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -42,9 +42,9 @@ void each_trial(const run::Job& job, std::span<const Stage* const> stages, OnTri
 std::string plan_text(const run::Job& job, std::span<const Stage* const> stages) {
   std::string text = spec::to_yaml(job.spec);
   each_trial(job, stages, [&](const Stage& stage, const run::Trial& trial, const launch::GroupPlan& plan) {
-    text += fmt::format("\n# stage {}, trial {}: {} processes, {} steps\n#   folder   {}\n#   command  {}\n",
-                        stage.name, trial.name, plan.num_workers, trial.spec.train.steps, trial.dir.string(),
-                        fmt::join(plan.command, " "));
+    text += fmt::format("\n# stage {}, trial {}: {} process{}, {} steps\n#   folder   {}\n#   command  {}\n",
+                        stage.name, trial.name, plan.num_workers, plan.num_workers == 1 ? "" : "es",
+                        trial.spec.train.steps, trial.dir.string(), fmt::join(plan.command, " "));
     for (int rank = 0; rank < plan.num_workers; ++rank) {
       text += fmt::format("#   rank {}   {}\n", rank, fmt::join(environment(plan, rank), " "));
     }
