@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <future>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -28,6 +30,22 @@ class Alone : public Group {
   c10::intrusive_ptr<c10d::ProcessGroup> process_group() override { return nullptr; }
 };
 
+/// TCPStore's constructor on a thread of its own: it waits without a limit for a server that accepts and
+/// never answers (rank 0 died, and the launcher still holds its listening socket).  The thread is then left
+/// behind.
+std::future<Store> start_store(const std::string& host, const c10d::TCPStoreOptions& options) {
+  std::promise<Store> promise;
+  std::future<Store> store = promise.get_future();
+  std::thread([host, options, promise = std::move(promise)]() mutable {
+    try {
+      promise.set_value(c10::make_intrusive<c10d::TCPStore>(host, options));
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+    }
+  }).detach();
+  return store;
+}
+
 Store open_store(const run::WorkerEnv& env, milliseconds timeout) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(env.master_port);
@@ -35,14 +53,21 @@ Store open_store(const run::WorkerEnv& env, milliseconds timeout) {
   if (options.isServer) options.masterListenFd = env.store_fd;
   options.waitWorkers = false;  // wait_for_all says who is missing; TCPStore would not
   options.timeout = timeout;
+  const auto failed = [&](const std::string& why) {
+    return InfraError(fmt::format("rank {} cannot {} the rendezvous store at {}:{} within {:.1f} s: {}",
+                                  env.rank, options.isServer ? "serve" : "reach", env.master_addr,
+                                  env.master_port, static_cast<double>(timeout.count()) / 1000, why),
+                      options.isServer ? "" : "rank 0 serves the store; its log says whether it started");
+  };
+  std::future<Store> store = start_store(env.master_addr, options);
+  // A little longer than the constructor's own limit, whose message says more.
+  if (store.wait_for(timeout + milliseconds(500)) != std::future_status::ready) {
+    throw failed("it accepts connections and does not answer");
+  }
   try {
-    return c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
+    return store.get();
   } catch (const std::exception& error) {
-    throw InfraError(
-        fmt::format("rank {} cannot {} the rendezvous store at {}:{} within {:.1f} s: {}", env.rank,
-                    options.isServer ? "serve" : "reach", env.master_addr, env.master_port,
-                    static_cast<double>(timeout.count()) / 1000, first_line(error)),
-        options.isServer ? "" : "rank 0 serves the store; its log says whether it started");
+    throw failed(first_line(error));
   }
 }
 

@@ -9,8 +9,12 @@
 namespace trainctl::dist {
 
 std::string first_line(const std::exception& error) {
-  const std::string_view text = error.what();
-  return std::string(text.substr(0, text.find('\n')));
+  std::string_view text = error.what();
+  text = text.substr(0, text.find('\n'));
+  // gloo begins with its own source file and line.
+  if (const auto end = text.find("] "); text.starts_with("[/") && end != text.npos)
+    text.remove_prefix(end + 2);
+  return std::string(text);
 }
 
 bool is_peer_error(const std::exception& error) {

@@ -15,7 +15,7 @@ bool is_peer_error(const std::exception& error);
 /// else passes through.
 void with_peers(int rank, std::string_view what, const std::function<void()>& work);
 
-/// An error's text up to its first line's end: LibTorch appends a stack.
+/// An error's text up to its first line's end, without gloo's "[file:line] ": LibTorch appends a stack.
 std::string first_line(const std::exception& error);
 
 }  // namespace trainctl::dist
