@@ -46,7 +46,7 @@ if [ -n "$pack" ]; then
   # Distribution libraries that the programs name themselves (LibTorch brings its own), and what those need;
   # glibc and the compiler's runtime are on every machine.
   ldd "${programs[@]/#/$tree/}" 2>/dev/null | awk '$3 ~ /^\/(usr\/)?lib\// {print $3}' | sort -u |
-    grep -Ev '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*)\.so' |
+    grep -Ev '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libutil|libresolv|ld-linux[^/]*)\.so' |
     while read -r library; do cp -L "$library" "$stage/gpu_check/deps/"; done
   tar -C "$stage" -czf "$pack" gpu_check
   size=$(stat -c %s "$pack")
