@@ -59,8 +59,8 @@ class FileReader {
   }
 
   void read_key(const Entry& entry, const std::string& path) {
-    if (find_field(path, fields_) == nullptr) {
-      const bool dotted = find_field(entry.key, fields_) != nullptr;
+    const bool dotted = entry.key.find('.') != std::string::npos;  // `optimizer.lr: 1` is --set's way
+    if (dotted || find_field(path, fields_) == nullptr) {
       problems_.add(entry.at, fmt::format("unknown key `{}`", shortened(path)),
                     problems_.crowded() ? ""
                     : dotted ? fmt::format("write `{}` on a line of its own, and the key below it, indented",

@@ -317,7 +317,7 @@ std::vector<Field> fields_of(JobSpec& spec) {
   f.field("name", spec.name, TextRole::kName,
           "names the run's folder and its report: letters, digits, `.`, `_`, `-`");
   f.field("run_dir", spec.run_dir, TextRole::kPath,
-          "folder of the run; left out: runs/<name> in the current folder");
+          "folder of the run; left out: `runs/NAME` in the current folder");
   f.field("seed", spec.seed, non_negative, "of initial weights, data order and dropout");
   f.section("launch"), describe(f, spec.launch);
   f.section("model"), describe(f, spec.model);

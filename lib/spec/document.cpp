@@ -22,13 +22,14 @@ constexpr size_t kLongestShownLine = 300;
 
 struct Explained {
   std::string_view yaml_cpp, what, help;
+  bool at_bracket = false;  // the mistake is the open bracket, not where the parser gave up
 };
 // yaml-cpp's words, and ours where they help more.
 constexpr Explained kSyntax[] = {
     {"end of sequence flow not found", "a list `[...]` is not closed",
-     "close it with `]`; quote items that hold braces or commas"},
+     "close it with `]`; quote items that hold braces or commas", true},
     {"end of map flow not found", "a map `{...}` is not closed",
-     "close it with `}`; quote values that hold braces or commas"},
+     "close it with `}`; quote values that hold braces or commas", true},
     {"end of map not found", "this is not a `key: value` line of the map above it",
      "check the indentation, and text after a closing quote"},
     {"end of sequence not found", "this is not an item of the list above it", "check the indentation"},
@@ -91,7 +92,10 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnMapEnd() override { close(); }
 
-  int documents() const { return documents_; }
+  /// Where the innermost list or map begins that is still open, or `otherwise`.
+  SourcePos innermost(const SourcePos& otherwise) const {
+    return stack_.empty() ? otherwise : stack_.back().node.at;
+  }
 
  private:
   struct Open {
@@ -229,7 +233,10 @@ void Document::read() {
     const SourcePos at = position(error.mark.line + 1, error.mark.column + 1);
     const auto* known = std::find_if(std::begin(kSyntax), std::end(kSyntax),
                                      [&](const Explained& e) { return e.yaml_cpp == error.msg; });
-    if (known != std::end(kSyntax)) fail(at, std::string(known->what), std::string(known->help));
+    if (known != std::end(kSyntax)) {
+      fail(known->at_bracket ? builder.innermost(at) : at, std::string(known->what),
+           std::string(known->help));
+    }
     fail(at, fmt::format("not YAML: {}", error.msg), "check quotes, brackets and indentation near here");
   }
 }

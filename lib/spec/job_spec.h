@@ -1,8 +1,8 @@
 // job_spec.h: what a job file says, as plain values.  One struct per section, one member per key: the member
-// `optimizer.lr` is the key `optimizer.lr`.  Defaults stand here; meaning, units and limits of each key stand in
-// describe.h, which the reader, `--set`, the printer and the reference (configs/SCHEMA.md) all use.
+// `optimizer.lr` is the key `optimizer.lr`.  Defaults stand here; meaning, units and limits of each key stand
+// in describe.h, which the reader, `--set`, the printer and the reference (configs/SCHEMA.md) all use.
 //
-// A value `auto` in the file is an empty optional here; resolve.h says what each becomes.
+// A value `auto` in the file is an empty optional here; describe.cpp says what each becomes.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct ModelSpec {
   std::vector<int64_t> layer_sizes;
   // resnet
   std::optional<int64_t> depth, num_classes, image_size;  // depth 18 or 50
-  std::optional<bool> cifar_stem;                          // 3x3 stride 1, no max pool
+  std::optional<bool> cifar_stem;                         // 3x3 stride 1, no max pool
   // start from these weights (Hugging Face's or torchvision's names); empty: from the seed
   std::string init_from;
 };
@@ -63,8 +63,8 @@ struct DataSpec {
   std::optional<int64_t> seq_len;  // tokens of a sample; auto: model.max_seq_len
   bool shuffle = true;
   LastBatch last_batch = LastBatch::kDrop;
-  int64_t num_workers = 1;     // prefetch threads; 0: read in the step
-  int64_t prefetch = 2;        // batches read ahead
+  int64_t num_workers = 1;                  // prefetch threads; 0: read in the step
+  int64_t prefetch = 2;                     // batches read ahead
   AuditLevel audit = AuditLevel::kSampled;  // at the start of a run
   int64_t ignore_index = -100;              // a target of this value counts for nothing
 };
@@ -78,7 +78,7 @@ struct OptimizerSpec {
   OptimizerKind kind = OptimizerKind::kAdamW;
   double lr = 3e-4;
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;  // adamw
-  double momentum = 0;                            // sgd
+  double momentum = 0;                           // sgd
   bool nesterov = false;
   double weight_decay = 0.1;
   DecayTensors decay = DecayTensors::kMatrices;  // which parameters: of two and more dims, or all
@@ -113,8 +113,8 @@ struct ParallelSpec {
 };
 
 struct EvalSpec {
-  int64_t every = 0;        // steps; 0: only at the end, where there is held-out data
-  int64_t max_samples = 0;  // 0: every held-out sample once
+  int64_t every = 0;                   // steps; 0: only at the end, where there is held-out data
+  int64_t max_samples = 0;             // 0: every held-out sample once
   std::optional<int64_t> micro_batch;  // auto: train.micro_batch
 };
 
@@ -126,9 +126,9 @@ struct MetricsSpec {
 };
 
 struct BaselineSpec {
-  int64_t steps = 20;         // measured
-  int64_t warmup_steps = 3;   // before them, left out of the throughput
-  double max_data_wait = 0.1; // share of the step time that may be spent waiting for data
+  int64_t steps = 20;          // measured
+  int64_t warmup_steps = 3;    // before them, left out of the throughput
+  double max_data_wait = 0.1;  // share of the step time that may be spent waiting for data
 };
 
 struct JobSpec {

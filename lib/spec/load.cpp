@@ -100,10 +100,12 @@ class Loader {
     fill_model_defaults(defaults);
     fill_model(defaults, Origin::Kind::kDefault, "");
     JobSpec& j = job_.spec;
-    if (is_transformer(j)) derive("data.seq_len", j.data.seq_len, j.model.max_seq_len, "model.max_seq_len");
-    derive("schedule.total_steps", j.schedule.total_steps, j.train.steps, "train.steps");
-    derive("schedule.min_lr", j.schedule.min_lr, j.optimizer.lr / 10, "optimizer.lr / 10");
-    derive("eval.micro_batch", j.eval.micro_batch, j.train.micro_batch, "train.micro_batch");
+    if (is_transformer(j))
+      derive("data.seq_len", j.data.seq_len, j.model.max_seq_len, "model.max_seq_len", "model.max_seq_len");
+    derive("schedule.total_steps", j.schedule.total_steps, j.train.steps, "train.steps", "train.steps");
+    derive("schedule.min_lr", j.schedule.min_lr, j.optimizer.lr / 10, "optimizer.lr", "optimizer.lr / 10");
+    derive("eval.micro_batch", j.eval.micro_batch, j.train.micro_batch, "train.micro_batch",
+           "train.micro_batch");
     if (j.run_dir.empty()) {
       j.run_dir = (fs::current_path() / "runs" / j.name).string();
       job_.origins["run_dir"] = {Origin::Kind::kDerived, {}, "name and the current folder"};
@@ -124,10 +126,16 @@ class Loader {
   LoadedJob take() { return std::move(job_); }
 
  private:
+  // `value` follows from the key `source`, as `detail` says; where that could not be read, nothing follows.
   template <class T, class From>
-  void derive(const char* path, std::optional<T>& key, const From& from, const char* detail) {
+  void derive(const char* path, std::optional<T>& key, const From& value, const char* source,
+              const char* detail) {
     if (key || broken_.contains(path)) return;
-    key = from;
+    if (broken_.contains(source)) {
+      broken_.insert(path);
+      return;
+    }
+    key = value;
     job_.origins[path] = {Origin::Kind::kDerived, {}, detail};
   }
 

@@ -19,7 +19,7 @@ std::string text_of(const std::string& text) {
   const bool starts_well =
       !text.empty() && (text[0] == '/' || text[0] == '_' || (text[0] >= 'A' && text[0] <= 'z'));
   static constexpr std::string_view kWords[] = {"null", "Null", "NULL", "true", "false", "yes",
-                                                "no",   "on",   "off",  "y",    "n",     "auto"};
+                                                "no",   "on",   "off",  "y",    "n"};
   const bool word = std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
   if (starts_well && !word && std::all_of(text.begin(), text.end(), plain)) return text;
   std::string out = "\"";

@@ -22,7 +22,6 @@ constexpr Synonym kSynonyms[] = {
     {"grad_clip", "optimizer.clip_norm"},
     {"gradient_clip_val", "optimizer.clip_norm"},
     {"max_grad_norm", "optimizer.clip_norm"},
-    {"optim", "optimizer.kind"},
     {"type", "optimizer.kind"},
     {"batch_size", "train.micro_batch"},
     {"micro_batch_size", "train.micro_batch"},
@@ -85,6 +84,13 @@ constexpr Synonym kSynonyms[] = {
     {"random_seed", "seed"},
 };
 
+// The same for sections.
+constexpr Synonym kSectionSynonyms[] = {
+    {"optim", "optimizer"}, {"scheduler", "schedule"},   {"lr_scheduler", "schedule"}, {"dataset", "data"},
+    {"training", "train"},  {"trainer", "train"},        {"evaluation", "eval"},       {"validation", "eval"},
+    {"logging", "metrics"}, {"distributed", "parallel"}, {"parallelism", "parallel"},  {"network", "model"},
+};
+
 constexpr size_t kLongestTypo = 64;  // the edit distance is quadratic
 
 std::string folded(std::string_view name) {
@@ -124,6 +130,9 @@ std::string suggest_key(std::string_view path, const std::vector<Field>& fields)
   const std::string section(dot == std::string_view::npos ? "" : path.substr(0, dot + 1));
   const auto same = [&](const Field& f) { return f.path == section + name; };
   if (std::any_of(fields.begin(), fields.end(), same)) return did_you_mean(section + name);
+  for (const Synonym& synonym : kSectionSynonyms) {
+    if (section.empty() && synonym.name == name) return did_you_mean(synonym.key);
+  }
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.name == name) return did_you_mean(synonym.key);
   }

@@ -47,6 +47,8 @@ class Rules {
                   others.empty() ? std::move(help) : fmt::format("{} ({})", help, others));
   }
 
+  bool broken(std::string_view key) const { return sources_.broken.contains(key); }
+
   const JobSpec& job;
 
  private:
@@ -54,15 +56,16 @@ class Rules {
   Problems& problems_;
 };
 
+// A key without which the model cannot be built.
 void need(const Rules& rules, bool present, std::string_view key, std::string_view family) {
-  rules.require(present, {"model.family", key},
+  rules.require(present || rules.broken(key), {"model.family"},
                 fmt::format("`{}` is missing; a {} model needs it", key, family),
                 fmt::format("give `{}`, or a `model.preset`", key));
 }
 
 void check_model(const Rules& rules) {
   const ModelSpec& m = rules.job.model;
-  rules.require(m.family.has_value(), {"model.family", "model.preset"}, "the job names no model",
+  rules.require(m.family.has_value() || rules.broken("model.family"), {}, "the job names no model",
                 "give `model.preset` or `model.family`");
   if (!m.family) return;
   const std::string_view family = name_of(*m.family);
@@ -147,7 +150,7 @@ void check_formats(const Rules& rules) {
 void check_data(const Rules& rules) {
   const JobSpec& j = rules.job;
   const DataSpec& d = j.data;
-  rules.require(!has_files(j) || !d.train.empty(), {"data.format", "data.train"},
+  rules.require(!has_files(j) || !d.train.empty() || rules.broken("data.train"), {"data.format"},
                 fmt::format("`data.format` is {}, but `data.train` names no files", name_of(d.format)),
                 "give `data.train`");
   rules.require(d.holdout == 0 || d.eval.empty(), {"data.holdout", "data.eval"},
@@ -162,10 +165,11 @@ void check_data(const Rules& rules) {
 void check_vocabulary(const Rules& rules) {
   const JobSpec& j = rules.job;
   const TokenizerKind kind = j.tokenizer.kind;
-  rules.require(j.data.format != DataFormat::kText || kind != TokenizerKind::kNone,
+  rules.require(j.data.format != DataFormat::kText || kind != TokenizerKind::kNone || !is_transformer(j),
                 {"data.format", "tokenizer.kind"}, "`data.format` is text, and `tokenizer.kind` is none",
                 "choose a tokenizer: bytes, sentencepiece or hugging_face");
-  rules.require(!has_tokenizer_file(j) || !j.tokenizer.path.empty(), {"tokenizer.kind", "tokenizer.path"},
+  rules.require(!has_tokenizer_file(j) || !j.tokenizer.path.empty() || rules.broken("tokenizer.path"),
+                {"tokenizer.kind"},
                 fmt::format("`tokenizer.kind` is {}, but `tokenizer.path` is missing", name_of(kind)),
                 "give the path of its file");
   if (!j.model.family) return;
@@ -190,15 +194,15 @@ void check_vocabulary(const Rules& rules) {
 void check_optimizer(const Rules& rules) {
   const JobSpec& j = rules.job;
   const ScheduleSpec& s = j.schedule;
-  rules.require(!j.optimizer.nesterov || j.optimizer.momentum > 0,
-                {"optimizer.nesterov", "optimizer.momentum"},
+  const bool nesterov = j.optimizer.kind == OptimizerKind::kSgd && j.optimizer.nesterov;
+  rules.require(!nesterov || j.optimizer.momentum > 0, {"optimizer.nesterov", "optimizer.momentum"},
                 "`optimizer.nesterov` looks ahead along the momentum, and `optimizer.momentum` is 0",
                 "give a momentum such as 0.9");
   const int64_t total = s.total_steps.value_or(j.train.steps);
   const bool fixed = s.kind == ScheduleKind::kConstant;
   const std::string_view end = fixed ? "train.steps" : "schedule.total_steps";
   rules.require(
-      s.warmup_steps < total, {"schedule.warmup_steps", end, "train.steps"},
+      s.warmup_steps < total, {"schedule.warmup_steps", end},
       fmt::format("`schedule.warmup_steps` is {}, which leaves none of the {} steps", s.warmup_steps, total),
       "shorten the warm-up");
   rules.require(fixed || !s.min_lr || *s.min_lr <= j.optimizer.lr, {"schedule.min_lr", "optimizer.lr"},
