@@ -36,6 +36,7 @@ class Audit {
       count(*source);
       if (report_.level != spec::AuditLevel::kOff) look_at(*source);
     }
+    report_.counted = sets.train != nullptr || !report_.ok();
     if (sets.train != nullptr) check_epoch(*sets.train);
     if (sets.held_out != nullptr) report_.held_out_samples = sets.held_out->num_samples();
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -19,6 +19,7 @@ struct AuditReport {
   uint64_t num_tokens = 0;                     // 0 for images
   int64_t train_samples = 0, held_out_samples = 0;
   int64_t samples_per_epoch = 0;  // sampler.h's N'
+  bool counted = true;            // false: text that only the run or kFull tokenises; no samples known
   double seconds = 0;
   bool ok() const;  // no error
 };

@@ -33,9 +33,14 @@ std::string to_text(const AuditReport& report) {
   std::string text = fmt::format("{}, {:.1f} MB", plural(report.num_files, "file"), mb(report.size_bytes));
   if (report.num_tokens > 0) text += fmt::format(", {} tokens", grouped(report.num_tokens));
   if (report.num_skipped > 0) text += fmt::format(", {} skipped", report.num_skipped);
-  text += fmt::format("\n{} to train on, {} an epoch; {} held out\n", plural(report.train_samples, "sample"),
-                      grouped(static_cast<uint64_t>(report.samples_per_epoch)),
-                      grouped(static_cast<uint64_t>(report.held_out_samples)));
+  text += "\n";
+  if (report.counted) {
+    text += fmt::format("{} to train on, {} an epoch; {} held out\n", plural(report.train_samples, "sample"),
+                        grouped(static_cast<uint64_t>(report.samples_per_epoch)),
+                        grouped(static_cast<uint64_t>(report.held_out_samples)));
+  } else {
+    text += "samples not counted: the text is tokenised by the full check, or when a run begins\n";
+  }
   text +=
       fmt::format("looked at {:.1f} MB in {:.3f} s ({:.2f} GB/s)\n", mb(report.checked_bytes), report.seconds,
                   report.seconds > 0 ? mb(report.checked_bytes) / 1e3 / report.seconds : 0.0);
@@ -64,6 +69,7 @@ std::string to_json(const AuditReport& report) {
                                       {"size_bytes", report.size_bytes},
                                       {"checked_bytes", report.checked_bytes},
                                       {"tokens", report.num_tokens},
+                                      {"counted", report.counted},
                                       {"train_samples", report.train_samples},
                                       {"samples_per_epoch", report.samples_per_epoch},
                                       {"held_out_samples", report.held_out_samples},

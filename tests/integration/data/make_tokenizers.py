@@ -7,13 +7,15 @@ Writes into FOLDER
     gpt2.json llama3.json    tokenizer.json of byte-level BPE, trained here on mixed.txt; merges as strings and as pairs
     prefix.json              gpt2.json with add_prefix_space
     NAME.ids                 ids of mixed.txt, raw little-endian uint32, by the `tokenizers` package
-    unigram.model bpe.model  SentencePiece models; unigram.ids, bpe.ids: of mixed.txt's first 100,000 characters (sp.txt)
+    unigram.model bpe.model  SentencePiece models; unigram.ids, bpe.ids: of sp.txt, the first 100,000 characters
+                             of mixed.txt without runs of one character
 --time prints, for each tokenizer.json, the seconds that one thread of the package needs for mixed.txt.
 """
 import json
 import os
 import pydoc_data.topics
 import random
+import re
 import sys
 import time
 
@@ -106,7 +108,8 @@ def main():
     llama3 = train(pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA3), "isolated"),
                                             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), text, 8000)
     save(folder, "llama3", llama3, text, ignore_merges)
-    part = text[:100_000].replace("\x00", "")
+    # a run of one character can be cut in several ways of equal score, which versions of the library choose from differently
+    part = re.sub(r"(.)\1{2,}", r"\1", text[:100_000].replace("\x00", ""))
     with open(os.path.join(folder, "sp.txt"), "wb") as f:
         f.write(part.encode())
     for kind in ("unigram", "bpe"):
