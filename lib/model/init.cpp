@@ -64,11 +64,16 @@ void init_part(at::Tensor& part, const InitRule& rule, int64_t seed, const std::
   float* const out = part.mutable_data_ptr<float>();
   const uint64_t key = stream_key(seed, name);
   const Isa isa = best_isa();
-  prefer_huge_pages(out, part.nbytes());
   // Threads share a page at their border at most; a chunk of 64 Ki elements is about 0.1 ms of work.
   at::parallel_for(0, part.numel(), /*grain_size=*/1 << 16, [&](int64_t from, int64_t to) {
     fill_normal(out + from, begin + from, to - from, key, static_cast<float>(rule.stddev), isa);
   });
+}
+
+at::Tensor memory_for(const at::Tensor& meta, at::Device device) {
+  at::Tensor memory = at::empty(meta.sizes(), meta.options().device(device));
+  if (device.is_cpu()) prefer_huge_pages(memory.mutable_data_ptr(), memory.nbytes());
+  return memory;
 }
 
 }  // namespace trainctl::model
