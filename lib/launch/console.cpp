@@ -41,9 +41,7 @@ Console::Options Console::detect(int fd, bool verbose) {
 }
 
 void Console::put(std::string_view text) {
-  if (gone_) return;
-  queue_.append(text);
-  flush_some();
+  if (!gone_) queue_.append(text);
 }
 
 void Console::line(std::string_view text) {
@@ -80,17 +78,20 @@ void Console::end_status() {
 
 bool Console::flush_some() {
   // A pipe or terminal that can be written takes PIPE_BUF bytes without blocking.
-  while (!queue_.empty() && can_write(options_.fd)) {
-    const ssize_t n = ::write(options_.fd, queue_.data(), std::min<size_t>(queue_.size(), PIPE_BUF));
+  size_t sent = 0;
+  while (sent < queue_.size() && can_write(options_.fd)) {
+    const ssize_t n =
+        ::write(options_.fd, queue_.data() + sent, std::min<size_t>(queue_.size() - sent, PIPE_BUF));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) break;
     if (n < 0) {  // the reader is gone or the disk full: training goes on, the log files hold everything
       gone_ = true;
-      queue_.clear();
+      sent = queue_.size();
       break;
     }
-    queue_.erase(0, static_cast<size_t>(n));
+    sent += static_cast<size_t>(n);
   }
+  queue_.erase(0, sent);
   return queue_.empty();
 }
 

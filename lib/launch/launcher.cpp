@@ -33,6 +33,7 @@ GroupEnd LocalLauncher::run(const run::Trial& trial) {
   const bool one = plan.num_workers == 1;
   console_.line(trial.name + ": " + std::to_string(plan.num_workers) + (one ? " process, " : " processes, ") +
                 std::to_string(trial.spec.train.steps) + " steps, logs in " + plan.attempt_dir.string());
+  console_.flush_some();
   return run_group(plan, console_);
 }
 

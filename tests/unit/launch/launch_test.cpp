@@ -73,6 +73,7 @@ TEST_CASE("without a terminal a status is a plain line every ten seconds", "[lau
   console.status("step 3");
   console.status("step 4");
   console.end_status();
+  console.finish();
   CHECK(file.text() == "step 1\nsaved\nstep 3\nstep 4\n");
 }
 
@@ -82,6 +83,7 @@ TEST_CASE("on a terminal the status is overwritten and cut to its width", "[laun
   console.status("step 1/9 and more");
   console.line("saved");
   console.end_status();
+  console.finish();
   CHECK(file.text() == "\r\033[Kstep 1/\r\033[Ksaved\nstep 1/\n");
 }
 
@@ -108,6 +110,7 @@ TEST_CASE("a slow terminal fills the queue and loses nothing", "[launch]") {
   ::close(ends[0]);
   ::signal(SIGPIPE, SIG_IGN);
   console.line("to nobody");  // the reader is gone: no error, no queue
+  console.flush_some();
   CHECK_FALSE(console.behind());
   ::close(ends[1]);
 }
