@@ -123,3 +123,12 @@ TEST_CASE("the measured peak is a plausible rate and is asked from the cache the
   const std::string cache = read(folder.path() / "trainctl" / "peak.json");
   CHECK_THAT(cache, Catch::Contains("| Float | 1 threads | LibTorch 2.11"));
 }
+
+TEST_CASE("measuring leaves the random numbers of training alone", "[device]") {
+  const auto cpu = device::make_backend("cpu", 0, 1);
+  torch::manual_seed(5);
+  const at::Tensor expected = at::rand({4});
+  torch::manual_seed(5);
+  CHECK(device::measure_matmul_tflops(*cpu, at::kFloat) > 0);
+  CHECK(at::equal(at::rand({4}), expected));
+}
