@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "data/file_list.h"
 #include "data/open.h"
 #include "device/device.h"
 #include "device/peak.h"
@@ -53,9 +54,11 @@ class Trainer {
   void train();
   void record_steps();
   void check_finite(const std::vector<StepStats>& stats, const std::vector<StepRecord>& records);
-  void check_replicas(const std::string& when);
+  void check_same_files();
+  void check_replicas(const std::string& what);
   void evaluate_after(int64_t steps_done);
-  void finish();
+  void write_result();
+  void summarize_losses();
   std::vector<run::RankSummary> gather_ranks();
   bool is_first_rank() const { return group_->rank() == 0; }
 
@@ -128,13 +131,23 @@ Rates Trainer::rates() const {
 }
 
 void Trainer::run() {
+  check_same_files();
   check_replicas("the initial parameters");
   if (trial_.evaluate && has_held_out(spec_)) {
     result_.eval_loss_before = evaluate(spec_, *model_, *group_, backend_->device()).loss;
   }
-  train();
-  if (trial_.evaluate && has_held_out(spec_)) evaluate_after(step_);
-  finish();
+  try {
+    train();
+  } catch (const NotFinite& error) {  // on all ranks alike
+    result_.status = run::TrialResult::Status::kFailed;
+    result_.message = error.what();
+    write_result();
+    throw;
+  }
+  const bool stopped = result_.status == run::TrialResult::Status::kStopped;  // then time is short
+  if (!stopped && trial_.evaluate && has_held_out(spec_)) evaluate_after(step_);
+  if (trial_.save_weights && is_first_rank()) model::save_weights(*model_, trial_.weights);
+  write_result();
 }
 
 void Trainer::train() {
@@ -151,8 +164,7 @@ void Trainer::train() {
   }
   if (log_->stop_requested()) {
     result_.status = run::TrialResult::Status::kStopped;
-    result_.message =
-        fmt::format("a signal asked for an end; stopped after step {} of {}", step_ - 1, num_steps);
+    result_.message = fmt::format("a signal asked for an end after {} of {} steps", step_, num_steps);
   } else {
     result_.status = run::TrialResult::Status::kDone;
   }
@@ -201,6 +213,17 @@ void Trainer::check_finite(const std::vector<StepStats>& stats, const std::vecto
   }
 }
 
+/// Throws InfraError where ranks see other data files: then equal sample numbers would mean other samples.
+/// Collective.
+void Trainer::check_same_files() {
+  if (group_->size() == 1) return;
+  std::vector<Diagnostic> found;  // what is wrong with the files was thrown when the data was opened
+  std::vector<data::DataFile> files = data::expand_files(spec_.data.train, "data.train", found);
+  const std::vector<data::DataFile> held_out = data::expand_files(spec_.data.eval, "data.eval", found);
+  files.insert(files.end(), held_out.begin(), held_out.end());
+  dist::check_equal(data::list_hash(files), *group_, "paths or sizes of the data files");
+}
+
 /// Throws InfraError where ranks hold different parameters.  Collective.
 void Trainer::check_replicas(const std::string& what) {
   if (group_->size() == 1) return;
@@ -218,7 +241,8 @@ void Trainer::evaluate_after(int64_t steps_done) {
              held_out.num_samples);
 }
 
-void Trainer::finish() {
+/// Fills in what is known at the end; rank 0 writes result.json.  Collective.
+void Trainer::write_result() {
   result_.steps = static_cast<int64_t>(records_.size());
   result_.step = summarize(records_, trial_.warmup_steps, rates());
   result_.measured_peak_tflops = measured_tflops_;
@@ -229,23 +253,24 @@ void Trainer::finish() {
     result_.step.data_wait_share = std::max(result_.step.data_wait_share, rank.data_wait_share);
   }
   if (!is_first_rank()) return;
-
-  if (!records_.empty()) {
-    result_.first_loss = records_.front().loss;
-    const auto tail = static_cast<std::ptrdiff_t>(std::max<size_t>(1, records_.size() / 10));
-    result_.final_loss = std::accumulate(records_.end() - tail, records_.end(), 0.0,
-                                         [](double sum, const StepRecord& r) { return sum + r.loss; }) /
-                         static_cast<double>(tail);
-    result_.losses_finite = std::all_of(records_.begin(), records_.end(),
-                                        [](const StepRecord& r) { return std::isfinite(r.loss); });
-  }
+  summarize_losses();
   const data::ModelNeeds needs = data::model_needs(spec_);
-  if (trial_.evaluate && has_held_out(spec_) && needs.tokens) {
+  if (result_.eval_loss && needs.tokens) {
     result_.unigram_entropy = data::unigram_entropy(*data::open_datasets(spec_).held_out, needs.vocab_size);
   }
-  if (trial_.save_weights) model::save_weights(*model_, trial_.weights);
   metrics_->flush();
   run::write_result(result_, trial_.dir);
+}
+
+void Trainer::summarize_losses() {
+  if (records_.empty()) return;
+  const auto tail = static_cast<std::ptrdiff_t>(std::max<size_t>(1, records_.size() / 10));
+  const auto add_loss = [](double sum, const StepRecord& r) { return sum + r.loss; };
+  result_.first_loss = records_.front().loss;
+  result_.final_loss =
+      std::accumulate(records_.end() - tail, records_.end(), 0.0, add_loss) / static_cast<double>(tail);
+  result_.losses_finite = std::all_of(records_.begin(), records_.end(),
+                                      [](const StepRecord& r) { return std::isfinite(r.loss); });
 }
 
 std::vector<run::RankSummary> Trainer::gather_ranks() {
