@@ -191,7 +191,7 @@ void Agent::on_signal(int signal) {
     ::_exit(128 + SIGKILL);
   }
   const int64_t now = monotonic_ns();
-  if (end_.stop_signal == 0) {
+  if (!stopping_) {
     end_.stop_signal = signal;
     first_signal_ns_ = now;
     console_.line("stopping after this step; once more: stop now");

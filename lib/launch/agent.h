@@ -40,7 +40,7 @@ struct WorkerExit {
 
 struct GroupEnd {
   std::vector<WorkerExit> exits;  // in the order in which they ended
-  int stop_signal = 0;            // the signal that asked this process to stop; 0: none
+  int stop_signal = 0;            // asked for the end before anything had failed; 0: none
   int64_t start_ns = 0;           // CLOCK_MONOTONIC, when the first worker was started
   double wall_s = 0;
   int attempt = 0;

@@ -32,19 +32,22 @@ std::optional<TrialOutcome> run_trial(run::Trial trial, launch::Launcher& launch
   report.wall_s += end.wall_s;
   const auto result = run::read_result(trial.dir);
   const bool stopped_itself = result && result->status == Status::kStopped;
-  if (end.stop_signal != 0 || stopped_itself) {
+  const auto cause = launch::find_root_cause(end);
+  // Survivors of a failure stop well and say so; that does not make it a wish of the user.
+  if (end.stop_signal != 0 || (stopped_itself && !cause)) {
     const int signal = end.stop_signal != 0 ? end.stop_signal : SIGTERM;
     std::string message = "stopped by " + launch::signal_name(signal);
     if (result) message += " after " + std::to_string(result->steps) + " steps of " + trial.name;
     fail(report, report::Verdict::kStopped, 128 + signal, message);
     return std::nullopt;
   }
-  if (const auto cause = launch::find_root_cause(end)) {
+  if (cause) {
     fail(report, report::Verdict::kFailed, launch::exit_code(*cause), launch::render(*cause));
     return std::nullopt;
   }
-  if (!result)
+  if (!result) {
     throw std::logic_error("the workers of " + trial.dir.string() + " ended well, but left no result.json");
+  }
   if (result->status == Status::kFailed) {
     fail(report, report::Verdict::kFailed, kExitJob, "error: " + result->message + "\n");
     return std::nullopt;

@@ -156,6 +156,13 @@ TEST_CASE("what did not get to its end is told apart", "[stages]") {
     CHECK(report.exit_code == kExitJob);
     CHECK_THAT(report.message, Catch::Contains("SIGSEGV"));
   }
+  SECTION("a worker died and the survivors stopped well") {
+    launch::WorkerExit killed{1, 42, launch::Signalled{SIGKILL}, 5, 0},
+        survivor{0, 41, launch::Exited{0}, 6, 0};
+    launcher.end.exits = {killed, survivor};
+    launcher.result.status = run::TrialResult::Status::kStopped;
+    CHECK(run_stage(train, job, launcher).verdict == Verdict::kFailed);
+  }
   SECTION("a signal stopped it") {
     launcher.end.stop_signal = SIGINT;
     const auto report = run_stage(train, job, launcher);
