@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <sys/mman.h>
 
 #include <cmath>
 
@@ -25,15 +24,6 @@ uint64_t stream_key(int64_t seed, const std::string& name) {
 
 bool ends_with(const std::string& name, std::string_view end) {
   return std::string_view(name).ends_with(end);
-}
-
-/// The first write into fresh memory costs a page fault each 4 KiB, more than the numbers themselves: asks
-/// the kernel for 2 MiB pages.  Only advice, so a refusal changes nothing.
-void prefer_huge_pages(void* begin, size_t bytes) {
-  constexpr uintptr_t kHuge = 2u << 20;
-  const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + kHuge - 1) / kHuge * kHuge;
-  const uintptr_t last = (reinterpret_cast<uintptr_t>(begin) + bytes) / kHuge * kHuge;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -68,12 +58,6 @@ void init_part(at::Tensor& part, const InitRule& rule, int64_t seed, const std::
   at::parallel_for(0, part.numel(), /*grain_size=*/1 << 16, [&](int64_t from, int64_t to) {
     fill_normal(out + from, begin + from, to - from, key, static_cast<float>(rule.stddev), isa);
   });
-}
-
-at::Tensor memory_for(const at::Tensor& meta, at::Device device) {
-  at::Tensor memory = at::empty(meta.sizes(), meta.options().device(device));
-  if (device.is_cpu()) prefer_huge_pages(memory.mutable_data_ptr(), memory.nbytes());
-  return memory;
 }
 
 }  // namespace trainctl::model

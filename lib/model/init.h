@@ -32,8 +32,4 @@ InitRule init_rule(const spec::ModelSpec& spec, const std::string& name, at::Int
 /// them.
 void init_part(at::Tensor& part, const InitRule& rule, int64_t seed, const std::string& name, int64_t begin);
 
-/// Unset memory on `device` for a meta tensor.  On the CPU the kernel is asked for 2 MiB pages: the first
-/// write into fresh 4 KiB pages costs more than making the numbers that are written.
-at::Tensor memory_for(const at::Tensor& meta, at::Device device);
-
 }  // namespace trainctl::model

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "model/families.h"
-#include "model/init.h"
 #include "model/stored_dtype.h"
 #include "model/weights.h"
 #include "storage/safetensors.h"
@@ -86,7 +85,7 @@ std::optional<std::string> misfit(const StoredTensor& stored, const at::Tensor& 
 /// The stored values, cast to `meta`'s dtype, in new memory on `device`: the only copy.
 at::Tensor copy_of(const StoredTensor& stored, const at::Tensor& meta, at::Device device) {
   const at::ScalarType dtype = scalar_type(stored.dtype).value();
-  at::Tensor value = memory_for(meta, device);
+  at::Tensor value = at::empty(meta.sizes(), meta.options().device(device));
   const bool aligned = reinterpret_cast<uintptr_t>(stored.bytes.data()) % c10::elementSize(dtype) == 0;
   if (aligned) {
     value.copy_(at::from_blob(const_cast<std::byte*>(stored.bytes.data()), stored.shape, dtype));

@@ -12,7 +12,7 @@ std::vector<at::Tensor> initial(const std::vector<NamedTensor>& named, const spe
   std::vector<at::Tensor> made;
   made.reserve(named.size());
   for (const auto& [name, meta] : named) {
-    at::Tensor value = memory_for(meta, at::kCPU);
+    at::Tensor value = at::empty(meta.sizes(), meta.options().device(at::kCPU));
     init_part(value, init_rule(spec, name, meta.sizes()), seed, name, /*begin=*/0);
     made.push_back(value.to(device));
   }

@@ -80,11 +80,12 @@ void SafetensorsWriter::write_all(const void* data, size_t size) {
 
 void SafetensorsWriter::append(std::span<const std::byte> bytes) {
   if (next_ == order_.size()) throw std::logic_error("safetensors: more data than tensors");
-  const TensorInfo& tensor = tensors_[order_[next_++]];
+  const TensorInfo& tensor = tensors_[order_[next_]];
   if (bytes.size() != static_cast<size_t>(tensor.size_bytes()))
     throw std::logic_error(fmt::format("safetensors: {} bytes for `{}`, which has {}", bytes.size(),
                                        tensor.name, tensor.size_bytes()));
   write_all(bytes.data(), bytes.size());
+  ++next_;
 }
 
 void SafetensorsWriter::commit() {

@@ -190,6 +190,7 @@ def round_trip(spec, folder):
     import transformers
     x, y = batch({"vocab": 256, "seq": 64})
     names, ours = run_probe(folder, {**spec, "train": False, "seed": 7}, x, y)
+    transformers.utils.logging.disable_progress_bar()
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     with torch.no_grad():
         logits = check_models.relative(ours["logits"], model(x).logits)

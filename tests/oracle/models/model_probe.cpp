@@ -2,7 +2,8 @@
 //
 // SPEC.json   {"preset": NAME, other keys of `model`..., "bf16": bool, "train": bool, "seed": int}
 // INPUT       x (tokens int64, or features float32), y (targets int64)
-// OUT/        probe.safetensors: logits, grad.<parameter>, buffer.<buffer>; before the run the weights are saved as
+// OUT/        probe.safetensors: logits, grad.<parameter>, buffer.<buffer>; before the run the weights are
+// saved as
 //             OUT/model.safetensors with OUT/config.json
 #include <torch/torch.h>
 
@@ -41,7 +42,8 @@ spec::ModelSpec read_spec(const Json& json) {
 
 at::Tensor tensor_of(const storage::SafetensorsFile& file, const char* name) {
   const storage::StoredTensor& t = *file.find(name);
-  return at::from_blob(const_cast<std::byte*>(t.bytes.data()), t.shape, model::scalar_type(t.dtype).value()).clone();
+  return at::from_blob(const_cast<std::byte*>(t.bytes.data()), t.shape, model::scalar_type(t.dtype).value())
+      .clone();
 }
 
 void write(const std::string& path, const std::vector<model::NamedTensor>& named) {
@@ -69,8 +71,8 @@ void probe(const Json& json, const std::string& input, const std::string& out) {
   at::manual_seed(json.value("seed", 0));
   at::Tensor logits;
   {
-    const precision::ComputeScope scope(json.value("bf16", false) ? spec::ComputeDtype::kBf16 : spec::ComputeDtype::kFp32,
-                                        at::kCPU);
+    const precision::ComputeScope scope(
+        json.value("bf16", false) ? spec::ComputeDtype::kBf16 : spec::ComputeDtype::kFp32, at::kCPU);
     logits = model->forward(x);
   }
   at::cross_entropy_loss(logits.to(at::kFloat).view({-1, logits.size(-1)}), y.view(-1)).backward();
