@@ -36,8 +36,13 @@ void add_limits(Json& type, const Limits& limits) {
   if (std::isfinite(limits.high)) type[limits.high_open ? "exclusiveMaximum" : "maximum"] = limits.high;
 }
 
-// What stands in the file for a value from the environment.
-Json variable() { return {{"type", "string"}, {"pattern", "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}"}}; }
+// What editors take for a text and we read otherwise: `${NAME}`, and numbers such as `1_000` or (YAML 1.1)
+// `1e-4`.
+constexpr const char* kVariable = "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}";
+constexpr const char* kVariableOrNumber =
+    "\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}|^[-+]?[0-9._]+([eE][-+]?[0-9]+)?$";
+
+Json text_like(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
 Json type_of(const Field& field) {
   Json type;
@@ -59,8 +64,9 @@ Json type_of(const Field& field) {
     case Type::kIntList: {
       Json item = {{"type", "integer"}};
       add_limits(item, field.limits);
-      return {
-          {"type", "array"}, {"items", Json{{"anyOf", Json::array({item, variable()})}}}, {"minItems", 1}};
+      return {{"type", "array"},
+              {"items", Json{{"anyOf", Json::array({item, text_like(kVariableOrNumber)})}}},
+              {"minItems", 1}};
     }
     case Type::kTextList:
       return {
@@ -68,7 +74,8 @@ Json type_of(const Field& field) {
                                  {{"type", "array"}, {"items", {{"type", "string"}}}, {"minItems", 1}}})}};
   }
   add_limits(type, field.limits);
-  Json any = Json::array({type, variable()});
+  const bool number = field.type == Type::kInt || field.type == Type::kReal;
+  Json any = Json::array({type, text_like(number ? kVariableOrNumber : kVariable)});
   if (field.has_auto) any.push_back({{"const", "auto"}});
   return {{"anyOf", any}};
 }

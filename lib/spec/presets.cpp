@@ -33,6 +33,12 @@ ModelSpec llama(const Transformer& t, int64_t num_kv_heads, int64_t ffn_dim, dou
   m.ffn_dim = ffn_dim;
   m.rope_theta = rope_theta;
   m.rope_scaling = scaling;
+  if (scaling == RopeScaling::kLlama31) {
+    m.rope_factor = 8.0;
+    m.rope_low_freq_factor = 1.0;
+    m.rope_high_freq_factor = 4.0;
+    m.rope_original_max_seq_len = 8192;
+  }
   return m;
 }
 
