@@ -93,7 +93,7 @@ TEST_CASE("random jobs survive printing and reading", "[spec]") {
   const std::vector<Field> fields = fields_of(unused);
   const std::string models[] = {kMlp, kGpt2, kLlama, kResnet};
   int good = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     std::vector<std::string> sets;
     for (uint64_t n = random.below(5); n > 0; --n) {
       const Field& field = fields[random.below(fields.size())];
@@ -107,7 +107,7 @@ TEST_CASE("random jobs survive printing and reading", "[spec]") {
     } catch (const trainctl::UserError&) {  // contradicts itself, as random jobs do
     }
   }
-  CHECK(good > 500);
+  CHECK(good > 200);
 }
 
 TEST_CASE("explain says where each value comes from", "[spec]") {
