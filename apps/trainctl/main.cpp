@@ -1,9 +1,12 @@
 // main.cpp: the command line.  Parses, runs the chosen subcommand, turns errors into text and exit codes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "util/diagnostic.h"
@@ -21,6 +24,40 @@ bool color_on_stderr() {
   const char* const term = std::getenv("TERM");
   return std::getenv("NO_COLOR") == nullptr && term != nullptr && std::string_view(term) != "dumb" &&
          isatty(STDERR_FILENO) == 1;
+}
+
+/// CLI11 would only say that a subcommand is required.
+void check_subcommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  const std::string near = trainctl::nearest(argv[1], names);
+  throw trainctl::UserError(fmt::format("there is no subcommand `{}`", argv[1]),
+                            near.empty() ? fmt::format("use one of {}", fmt::join(names, ", "))
+                                         : fmt::format("did you mean `trainctl {}`?", near));
+}
+
+/// CLI11 reads 010 as 8; here as in a job file, a number with a leading zero is refused.
+void refuse_octal(CLI::App& app) {
+  const auto check = [](const std::string& text) {
+    const std::string digits = text.substr(text.find_first_not_of("+-") == 1 ? 1 : 0);
+    return digits.size() > 1 && digits[0] == '0' &&
+                   digits.find_first_not_of("0123456789") == std::string::npos
+               ? "`" + text + "` has a leading zero; write the number without it"
+               : std::string();
+  };
+  for (CLI::App* command : app.get_subcommands({})) {
+    refuse_octal(*command);
+    for (CLI::Option* option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      if (type.rfind("INT", 0) == 0 || type.rfind("UINT", 0) == 0) {
+        option->check(CLI::Validator(check, "", "decimal"));
+      }
+    }
+  }
 }
 
 int run_guarded(const Action& action) {
@@ -54,6 +91,12 @@ int main(int argc, char** argv) {
                        "versions of trainctl and of what it is built on");
   Action action;
   for (const auto add : kCommands) add(app, action);
+  refuse_octal(app);
+  const int checked = run_guarded([&] {
+    check_subcommand(app, argc, argv);
+    return trainctl::kExitDone;
+  });
+  if (checked != trainctl::kExitDone) return checked;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
