@@ -22,7 +22,7 @@ std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Ended trainctl(const Folder& folder, const std::string& arguments) {
+Ended run_trainctl(const Folder& folder, const std::string& arguments) {
   const std::string command = "cd '" + folder.path("") + "' && '" + std::getenv("TRAINCTL_BIN") + "' " +
                               arguments + " > out.log 2> err.log";
   const int status = std::system(command.c_str());
@@ -44,13 +44,13 @@ TEST_CASE("a sound job passes the check with its figures", "[data]") {
   std::filesystem::create_directory(folder.path("shards"));
   folder.write("shards/a.bin", trainctl::data::ramp<uint16_t>(1601, 256));
   folder.write("job.yaml", std::string(kJob));
-  const Ended text = trainctl(folder, "data check job.yaml");
+  const Ended text = run_trainctl(folder, "data check job.yaml");
   INFO(text.err);
   CHECK(text.code == 0);
   CHECK(has(text.out, "1 file, 0.0 MB, 1,601 tokens"));
   CHECK(has(text.out, "90 samples to train on, 90 an epoch; 10 held out"));
   CHECK(has(text.out, "ok: 0 errors, 0 warnings"));
-  const Ended json = trainctl(folder, "data check job.yaml --json --sample");
+  const Ended json = run_trainctl(folder, "data check job.yaml --json --sample");
   CHECK(json.code == 0);
   CHECK(has(json.out, "\"schema\": \"trainctl.data_check/1\""));
   CHECK(has(json.out, "\"level\": \"sampled\""));
@@ -65,7 +65,7 @@ TEST_CASE("every fault of the data ends the check with exit code 2", "[data]") {
   folder.write("shards/b.bin", std::string(33, 'x'));
   folder.write("shards/c.bin", trainctl::data::ramp<uint32_t>(1601, 256));
   folder.write("job.yaml", std::string(kJob));
-  const Ended ended = trainctl(folder, "data check job.yaml");
+  const Ended ended = run_trainctl(folder, "data check job.yaml");
   INFO(ended.err);
   CHECK(ended.code == 2);
   CHECK(has(ended.err, "a.bin: error: token 700 at byte 1400 has id 256, but the model's vocabulary is 256"));
@@ -79,7 +79,7 @@ TEST_CASE("tokenize makes a file that a job reads and leaves nothing else", "[da
   std::filesystem::create_directories(folder.path("shards"));
   folder.write("b.txt", std::string("world"));
   folder.write("a.txt", std::string("hello "));
-  const Ended ended = trainctl(folder, "data tokenize --tokenizer bytes --out shards/t.bin '*.txt'");
+  const Ended ended = run_trainctl(folder, "data tokenize --tokenizer bytes --out shards/t.bin '*.txt'");
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(has(ended.out, "11 tokens of 11 bytes"));
@@ -87,12 +87,12 @@ TEST_CASE("tokenize makes a file that a job reads and leaves nothing else", "[da
   CHECK(slurp(folder.path("shards/t.bin")) ==
         Folder::bytes_of(std::vector<uint16_t>{'h', 'e', 'l', 'l', 'o', ' ', 'w', 'o', 'r', 'l', 'd'}));
   const Ended refused =
-      trainctl(folder, "data tokenize --tokenizer bytes --vocab-check 100 --out shards/u.bin a.txt");
+      run_trainctl(folder, "data tokenize --tokenizer bytes --vocab-check 100 --out shards/u.bin a.txt");
   CHECK(refused.code == 2);
   CHECK(has(refused.err, "the tokenizer has 256 tokens, more than --vocab-check 100"));
-  CHECK(trainctl(folder, "data tokenize --tokenizer missing.json --out shards/u.bin a.txt").code == 2);
-  CHECK(trainctl(folder, "data tokenize --tokenizer bytes --out shards/u.bin none.txt").code == 2);
-  CHECK(trainctl(folder, "data tokenize --tokenizer bytes --out nowhere/u.bin a.txt").code == 3);
+  CHECK(run_trainctl(folder, "data tokenize --tokenizer missing.json --out shards/u.bin a.txt").code == 2);
+  CHECK(run_trainctl(folder, "data tokenize --tokenizer bytes --out shards/u.bin none.txt").code == 2);
+  CHECK(run_trainctl(folder, "data tokenize --tokenizer bytes --out nowhere/u.bin a.txt").code == 3);
   const std::filesystem::directory_iterator left(folder.path("shards"));
   CHECK(std::distance(begin(left), end(left)) == 1);
 }

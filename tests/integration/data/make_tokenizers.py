@@ -7,15 +7,14 @@ Writes into FOLDER
     gpt2.json llama3.json    tokenizer.json of byte-level BPE, trained here on mixed.txt; merges as strings and as pairs
     prefix.json              gpt2.json with add_prefix_space
     NAME.ids                 ids of mixed.txt, raw little-endian uint32, by the `tokenizers` package
-    unigram.model bpe.model  SentencePiece models; unigram.ids, bpe.ids: of sp.txt, the first 100,000 characters
-                             of mixed.txt without runs of one character
+    sp.txt                   the first 100,000 characters of mixed.txt
+    unigram.model bpe.model  SentencePiece models; NAME.ids: of sp.txt, NAME.txt: these decoded, NAME.scores: of each id, float32
 --time prints, for each tokenizer.json, the seconds that one thread of the package needs for mixed.txt.
 """
 import json
 import os
 import pydoc_data.topics
 import random
-import re
 import sys
 import time
 
@@ -108,16 +107,19 @@ def main():
     llama3 = train(pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA3), "isolated"),
                                             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), text, 8000)
     save(folder, "llama3", llama3, text, ignore_merges)
-    # a run of one character can be cut in several ways of equal score, which versions of the library choose from differently
-    part = re.sub(r"(.)\1{2,}", r"\1", text[:100_000].replace("\x00", ""))
+    part = text[:100_000].replace("\x00", "")
     with open(os.path.join(folder, "sp.txt"), "wb") as f:
         f.write(part.encode())
     for kind in ("unigram", "bpe"):
         prefix = os.path.join(folder, kind)
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(part.splitlines()), model_prefix=prefix, vocab_size=2000,
                                                  model_type=kind, byte_fallback=True, character_coverage=0.99, minloglevel=2)
-        ids = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model").encode(part)
+        processor = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+        ids = processor.encode(part)
         np.array(ids, dtype="<u4").tofile(prefix + ".ids")
+        np.array([processor.get_score(i) for i in range(len(processor))], dtype="<f4").tofile(prefix + ".scores")
+        with open(prefix + ".txt", "wb") as f:
+            f.write(processor.decode(ids).encode())
 
 
 if __name__ == "__main__":

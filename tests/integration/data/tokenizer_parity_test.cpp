@@ -83,9 +83,23 @@ TEST_CASE("SentencePiece models give the ids of the sentencepiece package", "[to
     CHECK(tokenizer->vocab_size() == 2000);
     Ids ids;
     tokenizer->encode(text, ids);
-    compare(ids, ids_in(made().path(name + ".ids")));
-    Ids hello;
-    tokenizer->encode("the value of a name", hello);
-    CHECK(tokenizer->decode(hello) == "the value of a name");
+    const Ids expected = ids_in(made().path(name + ".ids"));
+    if (name == "bpe") {
+      compare(ids, expected);
+    } else {
+      // A unigram model takes the cut of the highest score.  Some cuts are equal (of "======", say), and the
+      // package's version of the library chooses another of them than Debian's; so the scores are compared.
+      // 1e-6: of the sum of 30,000 float32 scores added in double only their own rounding is left.
+      const std::string bytes = slurp(made().path("unigram.scores"));
+      std::vector<float> scores(bytes.size() / 4);
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(scores.data()));
+      const auto sum = [&](const Ids& list) {
+        double total = 0;
+        for (const uint32_t id : list) total += scores.at(id);
+        return total;
+      };
+      CHECK(sum(ids) == Approx(sum(expected)).epsilon(1e-6));
+    }
+    CHECK(tokenizer->decode(ids) == slurp(made().path(name + ".txt")));
   }
 }
