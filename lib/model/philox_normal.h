@@ -19,8 +19,9 @@ enum class Isa { kBaseline, kAvx2, kAvx512 };
 Isa best_isa();
 
 /// out[i] = scale * z(begin + i) for i in [0, count), z standard normal by Box and Muller (1958): the four
-/// words of philox({b, b >> 32, 0, 0}, key), b = k / 4, make the elements 4b .. 4b + 3.  |z| <= 6.66. Sine,
-/// cosine and logarithm are polynomials of this file, within 2e-7 of the true z * max(1, |z|).
+/// words of philox({b, b >> 32, 0, 0}, key), b = k / 4, make the elements 4b .. 4b + 3.  |z| <= 6.66.
+/// Sine, cosine and logarithm are polynomials and u is a float32; for that u the result is within
+/// 4e-7 max(1, |z|) of the formula in double precision.
 void fill_normal(float* out, int64_t begin, int64_t count, uint64_t key, float scale, Isa isa);
 
 }  // namespace trainctl::model
