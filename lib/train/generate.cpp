@@ -100,6 +100,12 @@ int generate(const std::string& argument) {
   const auto options = nlohmann::json::parse(argument);
   const FinishedRun run = find_run(options.at("run").get<std::string>());
   spec::JobSpec spec = spec::load_job(run.spec);
+  if (!spec.model.max_seq_len || !spec.model.vocab_size)
+    throw UserError("the run's model is no language model", "");
+  if (spec.tokenizer.kind == spec::TokenizerKind::kNone) {
+    throw UserError("the run has no tokenizer: `tokenizer.kind` is none in " + run.spec.string(),
+                    "set it there to the one that made the run's token files");
+  }
   const auto tokenizer = data::open_tokenizer(spec.tokenizer);
   const Sampling sampling{.num_tokens = options.value("tokens", int64_t{200}),
                           .temperature = options.value("temperature", 0.8),
@@ -108,7 +114,12 @@ int generate(const std::string& argument) {
   std::vector<uint32_t> prompt;
   tokenizer->encode(options.at("prompt").get<std::string>(), prompt);
   if (prompt.empty()) throw UserError("the prompt is empty", "give some text with --prompt TEXT");
-  if (!spec.model.max_seq_len) throw UserError("the run's model is no language model", "");
+  if (const uint32_t largest = *std::max_element(prompt.begin(), prompt.end());
+      largest >= *spec.model.vocab_size) {
+    throw UserError(fmt::format("the prompt holds token {}, but the model knows {} tokens", largest,
+                                *spec.model.vocab_size),
+                    "is this the run's tokenizer?");
+  }
 
   spec.model.init_from = run.weights;
   const auto model = model::make_model(spec.model);

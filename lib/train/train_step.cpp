@@ -15,16 +15,15 @@ StepStats TrainStep::run(feed::BatchStream& batches, int64_t step, bool stop_req
 
   int64_t divisor = 0;  // targets of the whole step, if all count
   for (int64_t m = 0; m < spec_.train.accumulate; ++m) {
-    const bool sync =
-        m + 1 == spec_.train.accumulate;  // ranks average their gradients in the last backward only
+    const bool sync = m + 1 == spec_.train.accumulate;  // ranks average gradients in the last backward only
     const feed::Batch batch = next_batch(batches, stats);
     divisor = batch.target.numel() * spec_.train.accumulate * group_.size();
 
     reducer_.prepare_forward(sync);
     const at::Tensor loss_sum = this->loss_sum(batch);
     if (sync) reducer_.prepare_backward();
-    (loss_sum * (group_.size() / static_cast<double>(divisor)))
-        .backward();  // the average divides by the ranks again
+    // The average over ranks divides by their number once more.
+    (loss_sum * (static_cast<double>(group_.size()) / static_cast<double>(divisor))).backward();
 
     stats.totals[kLossSum] += loss_sum.detach();
     stats.totals[kNumTargets] += batch.num_targets;
@@ -38,8 +37,8 @@ StepStats TrainStep::run(feed::BatchStream& batches, int64_t step, bool stop_req
 
   stats.gradient_norm = optim::gradient_norm(parameters_);
   stats.not_finite = not_finite(stats);
-  if (spec_.optimizer.clip_norm > 0)
-    optim::clip_gradients(parameters_, stats.gradient_norm, spec_.optimizer.clip_norm);
+  const double clip_norm = spec_.optimizer.clip_norm;
+  if (clip_norm > 0) optim::clip_gradients(parameters_, stats.gradient_norm, clip_norm);
   optimizer_->step(/*skip=*/stats.not_finite);
   return stats;
 }
@@ -67,8 +66,7 @@ void TrainStep::rescale_gradients(int64_t divisor, const at::Tensor& num_targets
   at::_foreach_mul_(optim::gradients_of(parameters_), factor.to(torch::kFloat32));
 }
 
-/// 1 where the loss or a gradient is NaN or infinite (or, where such a step ends the run, was before), else
-/// 0.
+/// 1 where the loss or a gradient is NaN or infinite (or was before, where that ends the run), else 0.
 at::Tensor TrainStep::not_finite(const StepStats& stats) {
   const at::Tensor sum = stats.totals[kLossSum] + stats.gradient_norm.total;
   const at::Tensor now = sum.isfinite().logical_not_().to(torch::kFloat32);
