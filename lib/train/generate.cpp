@@ -121,6 +121,7 @@ int generate(const std::string& argument) {
                     "is this the run's tokenizer?");
   }
 
+  if (spec.launch.threads) at::set_num_threads(static_cast<int>(*spec.launch.threads));  // as a worker had
   spec.model.init_from = run.weights;
   const auto model = model::make_model(spec.model);
   model::load_weights(*model, spec.model, at::kCPU);
