@@ -261,14 +261,20 @@ def free_port():
         return s.getsockname()[1]
 
 
-def write_init(model, folder, seq=None, seed=0):
-    """Initial weights of a preset by init_weights.py's rule, as a file."""
+def write_init(model, folder, seq=None, seed=0, rounded=False):
+    """Initial weights of a preset by init_weights.py's rule, as a file.  `rounded`: each matrix element off by at most one
+    rounding of fp32, up or down by chance."""
     import init_weights
+    import torch
     from models import build
     from safetensors.torch import save_file
-    path = pathlib.Path(folder) / f"{model}-seed{seed}.safetensors"
+    path = pathlib.Path(folder) / f"{model}-seed{seed}{'-rounded' if rounded else ''}.safetensors"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         tensors = init_weights.tensors(build(model, seq, device="meta"), model, seed)
+        if rounded:
+            chance = torch.Generator().manual_seed(seed)
+            tensors = {n: t * (1 + 2.0**-23 * torch.randint(-1, 2, t.shape, generator=chance)) if t.dim() > 1 else t
+                       for n, t in tensors.items()}
         save_file(tensors, str(path), metadata={"format": "pt"})
     return str(path)
