@@ -96,7 +96,7 @@ def line_of(bench, peer_name, figure, ours, theirs, quick):
                        "ratio": span(a / b for a, b in zip(ours, theirs))}}
     goals = [(figure.target, line["ratio"], "target"), (figure.target_value, trainctl, "target_value")]
     for goal, value, name in goals:
-        if goal is not None:
+        if goal is not None and not quick:
             line[name] = goal
             line["met"] = line.get("met", True) and value <= goal
     if quick:

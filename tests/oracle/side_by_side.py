@@ -262,8 +262,8 @@ def free_port():
 
 
 def write_init(model, folder, seq=None, seed=0, rounded=False):
-    """Initial weights of a preset by init_weights.py's rule, as a file.  `rounded`: each matrix element off by at most one
-    rounding of fp32, up or down by chance."""
+    """Initial weights of a preset by init_weights.py's rule, as a file.  `rounded`: each matrix element off by at most
+    one rounding of fp32, up or down by chance."""
     import init_weights
     import torch
     from models import build

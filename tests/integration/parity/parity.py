@@ -19,15 +19,14 @@ What "agrees" means, each bound printed beside what was found
     weights after the last step, per tensor: ||a - b|| <= 3 ||noise|| + 1e-6 ||b||, noise as above and, where rounding
             grows, also of a run from initial weights that are off by one rounding (`rounding`): one draw can miss a
             tensor, as `threads` does where both numbers of threads sum alike.  The larger counts.  1e-6: a few
-            roundings of fp32 (6e-8) per update.  Noise alone would not do (it can be 0), a fixed bound neither: the gradient of
-            GPT-2's key biases is zero but for rounding and AdamW divides by its size, so they differ by 3e-4 between
-            two PyTorch runs.
+            roundings of fp32 (6e-8) per update.  Noise alone would not do (it can be 0), a fixed bound neither: the
+            gradient of GPT-2's key biases is zero but for rounding and AdamW divides by its size, so they differ by
+            3e-4 between two PyTorch runs.
     lr      to 1e-12 relative: both compute it in double.
 """
 import argparse
 import dataclasses
 import math
-import os
 import pathlib
 import sys
 import tempfile
