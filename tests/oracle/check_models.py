@@ -35,7 +35,8 @@ def published(preset):
     return transformers.LlamaForCausalLM(transformers.LlamaConfig(
         num_hidden_layers=c["layers"], hidden_size=c["dim"], num_attention_heads=c["heads"],
         num_key_value_heads=c["kv_heads"], intermediate_size=c["ffn"], vocab_size=c["vocab"], rms_norm_eps=1e-5,
-        max_position_embeddings=c["seq"], rope_theta=c["theta"], tie_word_embeddings=False))
+        max_position_embeddings=c["seq"], rope_parameters={"rope_type": "default", "rope_theta": c["theta"]},
+        tie_word_embeddings=False))
 
 
 def weights(model, preset):
