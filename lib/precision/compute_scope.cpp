@@ -7,13 +7,13 @@ namespace trainctl::precision {
 namespace autocast = at::autocast;
 
 ComputeScope::ComputeScope(spec::ComputeDtype dtype, at::DeviceType device)
-    : device_(device), active_(dtype == spec::ComputeDtype::kBf16) {
+    : device_(device), active_(dtype != spec::ComputeDtype::kFp32) {
   if (!active_) return;
   enabled_before_ = autocast::is_autocast_enabled(device);
   dtype_before_ = autocast::get_autocast_dtype(device);
   cache_before_ = autocast::is_autocast_cache_enabled();
   autocast::set_autocast_enabled(device, true);
-  autocast::set_autocast_dtype(device, at::kBFloat16);
+  autocast::set_autocast_dtype(device, dtype == spec::ComputeDtype::kFp16 ? at::kHalf : at::kBFloat16);
   autocast::set_autocast_cache_enabled(true);
   autocast::increment_nesting();
 }

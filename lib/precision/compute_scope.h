@@ -8,10 +8,10 @@
 
 namespace trainctl::precision {
 
-/// What `with torch.autocast(device, bfloat16):` does in Python, op for op; with kFp32 nothing.  Belongs
-/// around the forward pass, not around the loss or backward.  A parameter is cast once within the scope (and
-/// the cast's backward runs once); the casts are freed when the outermost scope ends.  Per thread; scopes
-/// nest.
+/// What `with torch.autocast(device, bfloat16):` (or float16) does in Python, op for op; with kFp32 nothing.
+/// Belongs around the forward pass, not around the loss or backward.  A parameter is cast once within the
+/// scope (and the cast's backward runs once); the casts are freed when the outermost scope ends.  Per thread;
+/// scopes nest.
 class ComputeScope {
  public:
   ComputeScope(spec::ComputeDtype dtype, at::DeviceType device);

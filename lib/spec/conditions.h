@@ -18,6 +18,7 @@ inline bool has_tokenizer_file(const JobSpec& j) {
   return j.tokenizer.kind == TokenizerKind::kSentencepiece || j.tokenizer.kind == TokenizerKind::kHuggingface;
 }
 inline bool has_held_out(const JobSpec& j) { return !j.data.eval.empty() || j.data.holdout > 0; }
+inline bool scales_loss(const JobSpec& j) { return j.precision.compute == ComputeDtype::kFp16; }
 inline bool decays(const JobSpec& j) { return j.schedule.kind != ScheduleKind::kConstant; }
 
 }  // namespace trainctl::spec

@@ -209,9 +209,10 @@ void describe(Fields& f, OptimizerSpec& s) {
   f.field("decay", s.decay, "which parameters decay: those of two and more dims, or all");
   f.field("clip_norm", s.clip_norm, non_negative, "limit of the gradients' global L2 norm; 0: no clipping");
   f.field("on_nonfinite", s.on_nonfinite,
-          "a loss or gradient that is not finite: stop the run, or skip the step on all ranks");
-  f.when("optimizer.on_nonfinite: skip",
-         [](const JobSpec& j) { return j.optimizer.on_nonfinite == NonFinite::kSkip; });
+          "a loss or gradient that is not finite: stop the run, or skip the step on all ranks; with fp16 a "
+          "gradient alone is skipped either way");
+  f.when("optimizer.on_nonfinite: skip, or precision.compute: fp16",
+         [](const JobSpec& j) { return j.optimizer.on_nonfinite == NonFinite::kSkip || scales_loss(j); });
   f.field("max_skipped", s.max_skipped, at_least_1, "steps skipped in a row before the run stops");
   f.always();
 }
@@ -239,8 +240,17 @@ void describe(Fields& f, TrainSpec& s) {
 }
 
 void describe(Fields& f, PrecisionSpec& s) {
-  f.field("compute", s.compute,
-          "dtype of the forward pass (autocast's list of ops); parameters and optimizer state stay fp32");
+  f.field(
+      "compute", s.compute,
+      "dtype of the forward pass (autocast's list of ops); parameters and optimizer state stay fp32; fp16 "
+      "scales the loss");
+  f.when("precision.compute: fp16", scales_loss);
+  f.field("loss_scale", s.loss_scale, positive,
+          "what the loss is multiplied by at first, so that small gradients do not vanish in fp16; halved "
+          "after each step whose gradients overflow");
+  f.field("loss_scale_window", s.loss_scale_window, at_least_1,
+          "steps in a row without overflow after which the loss scale doubles");
+  f.always();
 }
 
 void describe(Fields& f, ParallelSpec& s) {

@@ -25,7 +25,7 @@ template <> struct Names<OptimizerKind> { static constexpr std::array<std::strin
 template <> struct Names<DecayTensors> { static constexpr std::array<std::string_view, 2> kAll{"matrices", "all"}; };
 template <> struct Names<NonFinite> { static constexpr std::array<std::string_view, 2> kAll{"stop", "skip"}; };
 template <> struct Names<ScheduleKind> { static constexpr std::array<std::string_view, 4> kAll{"constant", "linear", "cosine", "wsd"}; };
-template <> struct Names<ComputeDtype> { static constexpr std::array<std::string_view, 2> kAll{"fp32", "bf16"}; };
+template <> struct Names<ComputeDtype> { static constexpr std::array<std::string_view, 3> kAll{"fp32", "bf16", "fp16"}; };
 template <> struct Names<Strategy> { static constexpr std::array<std::string_view, 3> kAll{"auto", "none", "ddp"}; };
 // clang-format on
 

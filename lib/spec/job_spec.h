@@ -23,7 +23,7 @@ enum class OptimizerKind { kAdamW, kSgd };
 enum class DecayTensors { kMatrices, kAll };
 enum class NonFinite { kStop, kSkip };
 enum class ScheduleKind { kConstant, kLinear, kCosine, kWsd };
-enum class ComputeDtype { kFp32, kBf16 };
+enum class ComputeDtype { kFp32, kBf16, kFp16 };
 enum class Strategy { kAuto, kNone, kDdp };
 
 struct LaunchSpec {
@@ -104,6 +104,8 @@ struct TrainSpec {
 
 struct PrecisionSpec {
   ComputeDtype compute = ComputeDtype::kFp32;  // parameters and optimizer state stay fp32
+  double loss_scale = 65536;                   // fp16: at the start
+  int64_t loss_scale_window = 2000;            // fp16: steps without overflow until it doubles
 };
 
 struct ParallelSpec {

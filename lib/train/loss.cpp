@@ -1,6 +1,7 @@
 #include "train/loss.h"
 
-#include <torch/torch.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/types.h>
 
 #include <atomic>
 #include <numeric>
@@ -85,7 +86,7 @@ class InPlaceCrossEntropy : public torch::autograd::Function<InPlaceCrossEntropy
 }  // namespace
 
 at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& target, int64_t ignore_index) {
-  if (logits.is_cpu() && logits.is_contiguous()) {
+  if (logits.is_cpu() && logits.is_contiguous() && logits.scalar_type() != at::kHalf) {
     return InPlaceCrossEntropy::apply(logits, target.contiguous(), ignore_index);
   }
   return at::cross_entropy_loss(logits.to(torch::kFloat32).reshape({-1, logits.size(-1)}), target.reshape(-1),

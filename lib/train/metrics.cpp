@@ -42,10 +42,11 @@ void MetricsWriter::write(const StepRecord& r) {
   file_
       << fmt::format(
              R"({{"step":{},"loss":{},"grad_norm":{},"lr":{},"step_ms":{},"{}_per_s":{},"data_wait_ms":{},"rss_mb":{},)"
-             R"("device_mb":{},"mfu":{},"mfu_measured":{},"skipped":{}}})",
+             R"("device_mb":{},"mfu":{},"mfu_measured":{},"skipped":{}{}}})",
              r.step, number(r.loss), number(r.grad_norm), number(r.lr), rounded(r.step_ms, 3), unit_,
              rounded(r.per_s, 1), rounded(r.data_wait_ms, 3), rounded(r.rss_mb, 1), rounded(r.device_mb, 1),
-             rounded(r.mfu, 4), rounded(r.mfu_measured, 4), r.skipped)
+             rounded(r.mfu, 4), rounded(r.mfu_measured, 4), r.skipped,
+             r.loss_scale ? fmt::format(R"(,"loss_scale":{})", number(r.loss_scale)) : "")
       << '\n';
   if (events_ == nullptr) return;
   std::vector<Scalar> scalars{{"train/loss", r.loss},     {"train/grad_norm", r.grad_norm},
@@ -53,6 +54,7 @@ void MetricsWriter::write(const StepRecord& r) {
                               {"speed/per_s", r.per_s},   {"speed/data_wait_ms", r.data_wait_ms},
                               {"memory/rss_mb", r.rss_mb}};
   if (r.device_mb) scalars.emplace_back("memory/device_mb", *r.device_mb);
+  if (r.loss_scale) scalars.emplace_back("train/loss_scale", *r.loss_scale);
   if (r.mfu) scalars.emplace_back("speed/mfu", *r.mfu);
   if (r.mfu_measured) scalars.emplace_back("speed/mfu_measured", *r.mfu_measured);
   events_->write(r.step, now_s(), scalars);

@@ -20,13 +20,14 @@ struct StepRecord {
   double per_s = 0;  // tokens or samples
   double rss_mb = 0;
   std::optional<double> device_mb, mfu, mfu_measured;
-  bool skipped = false;  // not finite: nothing was updated
+  bool skipped = false;              // not finite: nothing was updated
+  std::optional<double> loss_scale;  // with fp16: what this step used
 };
 
 /// Writes `dir`/metrics.jsonl, one object a line: a step has the keys step, loss, grad_norm, lr, step_ms,
 /// <unit>_per_s, data_wait_ms, rss_mb, device_mb, mfu, mfu_measured, skipped (a number that is not known or
-/// not finite is null); an evaluation has step (steps done), eval_loss, eval_samples.  With `tensorboard` the
-/// same go to an event file.
+/// not finite is null), with fp16 also loss_scale; an evaluation has step (steps done), eval_loss,
+/// eval_samples.  With `tensorboard` the same go to an event file.
 class MetricsWriter {
  public:
   /// unit: "tokens" or "samples".  Throws InfraError.

@@ -1,7 +1,7 @@
 #include "train/not_finite.h"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,34 @@ std::string batches_text(const StepStats& stats) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+constexpr const char* kUseBf16 =
+    "set precision.compute to bf16, whose range is float32's (fp16's ends at 65504)";
+
 }  // namespace
+
+bool is_overflow(const StepRecord& skipped) {
+  return skipped.loss_scale.has_value() && std::isfinite(skipped.loss);
+}
+
+std::string overflow_line(const StepRecord& skipped) {
+  return fmt::format("step {}: a gradient overflowed in fp16; skipped on all ranks, loss scale {} -> {}",
+                     skipped.step, *skipped.loss_scale, *skipped.loss_scale / 2);
+}
+
+std::string stop_help(const StepRecord& skipped) {
+  const std::string help =
+      "look at these samples; lower optimizer.lr or raise schedule.warmup_steps, or set "
+      "optimizer.on_nonfinite to skip";
+  return skipped.loss_scale ? fmt::format("{}; {}", kUseBf16, help) : help;
+}
+
+std::string skip_help(const StepRecord& skipped) {
+  if (is_overflow(skipped)) {
+    return fmt::format("gradients do not fit into fp16, even at loss scale {}: {}", *skipped.loss_scale,
+                       kUseBf16);
+  }
+  return "the model has diverged: lower optimizer.lr, or start again from earlier weights";
+}
 
 std::vector<std::string> gather_texts(const std::string& text, dist::Group& group, at::Device device) {
   at::Tensor mine = torch::zeros({kTextBytes}, torch::kUInt8);

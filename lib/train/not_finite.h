@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dist/data_parallel.h"
+#include "train/metrics.h"
 #include "train/train_step.h"
 
 namespace trainctl::train {
@@ -24,6 +25,16 @@ class NotFinite : public std::exception {
   int64_t step_;
   std::string what_, help_;
 };
+
+/// Did a gradient of this skipped step overflow in fp16, with a finite loss?  A smaller loss scale mends
+/// that.
+bool is_overflow(const StepRecord& skipped);
+/// `step 3: a gradient overflowed in fp16; skipped on all ranks, loss scale 65536 -> 32768`
+std::string overflow_line(const StepRecord& skipped);
+
+/// What to do where one step that was not finite, or one too many skipped, ends the run.
+std::string stop_help(const StepRecord& skipped);
+std::string skip_help(const StepRecord& skipped);
 
 /// Says what was not finite: the loss, the first parameter whose gradient is not, and the batches (sample
 /// numbers, file:offset) of the ranks whose own loss is not, or of all ranks where every loss is finite.

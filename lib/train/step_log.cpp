@@ -1,6 +1,6 @@
 #include "train/step_log.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <numeric>
@@ -41,6 +41,9 @@ std::vector<StepRecord> StepLog::read() {
   for (const StepStats& s : pending_) {
     numbers.push_back(torch::cat({s.totals, s.gradient_norm.total.to(torch::kFloat64).reshape({1}),
                                   s.not_finite.to(torch::kFloat64).reshape({1})}));
+    if (s.loss_scale.defined()) {
+      numbers.back() = torch::cat({numbers.back(), s.loss_scale.to(torch::kFloat64).reshape({1})});
+    }
   }
   const at::Tensor host = torch::stack(numbers).cpu();
   const auto row = host.accessor<double, 2>();
@@ -53,6 +56,7 @@ std::vector<StepRecord> StepLog::read() {
     r.loss = row[at][kLossSum] / std::max(1.0, row[at][kNumTargets]);
     r.grad_norm = row[at][kNumTotals];
     r.skipped = row[at][kNumTotals + 1] != 0;
+    if (pending_[i].loss_scale.defined()) r.loss_scale = row[at][kNumTotals + 2];
     r.step_ms = group_ms / static_cast<double>(pending_.size());
     r.data_wait_ms = static_cast<double>(pending_[i].data_wait_ns) / 1e6;
     r.per_s = rates_.units_per_step / (r.step_ms / 1e3);

@@ -1,6 +1,6 @@
 #include "train/train_step.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "precision/compute_scope.h"
 #include "train/loss.h"
@@ -8,7 +8,8 @@
 namespace trainctl::train {
 
 StepStats TrainStep::run(feed::BatchStream& batches, int64_t step, bool stop_requested) {
-  StepStats stats{.step = step, .lr = optim::lr_at(spec_.schedule, spec_.optimizer.lr, total_steps_, step)};
+  StepStats stats{.step = step};
+  stats.lr = optim::lr_at(spec_.schedule, spec_.optimizer.lr, total_steps_, step - num_skipped_);
   stats.totals = torch::zeros({kNumTotals}, at::device(device_).dtype(torch::kFloat64));
   optimizer_->set_lr(stats.lr);
   optimizer_->zero_grad();
@@ -23,7 +24,8 @@ StepStats TrainStep::run(feed::BatchStream& batches, int64_t step, bool stop_req
     const at::Tensor loss_sum = this->loss_sum(batch);
     if (sync) reducer_.prepare_backward();
     // The average over ranks divides by their number once more.
-    (loss_sum * (static_cast<double>(group_.size()) / static_cast<double>(divisor))).backward();
+    const at::Tensor loss = loss_sum * (static_cast<double>(group_.size()) / static_cast<double>(divisor));
+    scaler_.scale(loss).backward();
 
     stats.totals[kLossSum] += loss_sum.detach();
     stats.totals[kNumTargets] += batch.num_targets;
@@ -34,12 +36,14 @@ StepStats TrainStep::run(feed::BatchStream& batches, int64_t step, bool stop_req
   stats.local_loss = stats.totals[kLossSum].clone();
   group_.all_reduce_sum(stats.totals);
   if (targets_may_be_ignored()) rescale_gradients(divisor, stats.totals[kNumTargets]);
+  scaler_.unscale(optim::gradients_of(parameters_));
 
   stats.gradient_norm = optim::gradient_norm(parameters_);
   stats.not_finite = not_finite(stats);
   const double clip_norm = spec_.optimizer.clip_norm;
   if (clip_norm > 0) optim::clip_gradients(parameters_, stats.gradient_norm, clip_norm);
   optimizer_->step(/*skip=*/stats.not_finite);
+  stats.loss_scale = scaler_.update(/*overflow=*/stats.not_finite);
   return stats;
 }
 
@@ -66,12 +70,15 @@ void TrainStep::rescale_gradients(int64_t divisor, const at::Tensor& num_targets
   at::_foreach_mul_(optim::gradients_of(parameters_), factor.to(torch::kFloat32));
 }
 
-/// 1 where the loss or a gradient is NaN or infinite (or was before, where that ends the run), else 0.
+/// 1 where the loss or a gradient is NaN or infinite (or was before, where that ends the run), else 0.  Equal
+/// on all ranks, as the sum of losses and the averaged gradients are.
 at::Tensor TrainStep::not_finite(const StepStats& stats) {
-  const at::Tensor sum = stats.totals[kLossSum] + stats.gradient_norm.total;
-  const at::Tensor now = sum.isfinite().logical_not_().to(torch::kFloat32);
+  const auto flag = [](const at::Tensor& x) { return x.isfinite().logical_not_().to(torch::kFloat32); };
+  const at::Tensor now = flag(stats.totals[kLossSum] + stats.gradient_norm.total);
   if (spec_.optimizer.on_nonfinite == spec::NonFinite::kSkip) return now;
-  return stopped_ = at::maximum(stopped_, now);
+  // A scaled gradient may overflow where nothing is wrong with the model, so only the loss ends such a run.
+  stopped_ = at::maximum(stopped_, scaler_.enabled() ? flag(stats.totals[kLossSum]) : now);
+  return at::maximum(stopped_, now);
 }
 
 namespace {
@@ -99,6 +106,7 @@ TrainStep::TrainStep(const spec::JobSpec& spec, model::Model& model, dist::Group
       parameters_(named_parameters(model)),
       optimizer_(optim::make_optimizer(spec.optimizer, parameters_)),
       reducer_(pairs_of(parameters_), group, spec.parallel.bucket_mb, spec.parallel.first_bucket_mb),
+      scaler_(spec.precision, device),
       stopped_(torch::zeros({}, device)) {}
 
 }  // namespace trainctl::train

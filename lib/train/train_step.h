@@ -12,6 +12,7 @@
 #include "feed/batch_stream.h"
 #include "model/model.h"
 #include "optim/optimizer.h"
+#include "precision/loss_scaler.h"
 #include "spec/job_spec.h"
 
 namespace trainctl::train {
@@ -33,6 +34,7 @@ struct StepStats {
   at::Tensor local_loss;              // scalar float64: this rank's part of totals[kLossSum]
   optim::GradientNorm gradient_norm;  // before clipping, of all ranks' mean gradient
   at::Tensor not_finite;  // float scalar: 1 where a loss or gradient is not, so nothing was updated
+  at::Tensor loss_scale;  // with fp16: float scalar, what this step's loss was multiplied by
   int64_t data_wait_ns = 0;
   std::vector<BatchOrigin> batches;
 };
@@ -44,12 +46,20 @@ class TrainStep {
 
   /// One step.  Collective.  The loss is the sum over all targets of all ranks and micro-batches, divided
   /// once by their number.  Where it or a gradient is not finite, no rank changes parameters or optimizer
-  /// state; with optimizer.on_nonfinite `stop`, no later step does either.
+  /// state; with optimizer.on_nonfinite `stop`, no later step does either.  With fp16 a gradient that is not
+  /// finite where the loss is has overflowed: no update, half the loss scale, and the next step is as any.
   ///
   /// stop_requested  this rank got a signal; all ranks find their number in totals[kStopRequests]
   StepStats run(feed::BatchStream& batches, int64_t step, bool stop_requested);
 
+  /// The lr of later steps is that of as many steps fewer in the schedule: it is a function of the updates
+  /// applied.  The caller learns of skipped steps when it reads them.  Where it reads each step (CPUs) that
+  /// is exact; on a GPU the schedule runs ahead by the steps skipped since the last read (metrics.log_every),
+  /// and then falls back.
+  void set_num_skipped(int64_t num_skipped) { num_skipped_ = num_skipped; }
+
   const std::vector<optim::Parameter>& parameters() const { return parameters_; }
+  const precision::LossScaler& scaler() const { return scaler_; }
 
  private:
   feed::Batch next_batch(feed::BatchStream& batches, StepStats& stats) const;
@@ -64,10 +74,12 @@ class TrainStep {
   model::Model& model_;
   dist::Group& group_;
   at::Device device_;
-  int64_t total_steps_;  // of the schedule
+  int64_t total_steps_;      // of the schedule
+  int64_t num_skipped_ = 0;  // that the host knows of
   std::vector<optim::Parameter> parameters_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   dist::GradientReducer reducer_;
+  precision::LossScaler scaler_;
   at::Tensor stopped_;  // float scalar: 1 once a step was not finite and no later one may update
 };
 

@@ -1,7 +1,8 @@
 #include "train/trainer.h"
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +30,15 @@ namespace trainctl::train {
 namespace {
 
 at::ScalarType dtype_of(spec::ComputeDtype compute) {
-  return compute == spec::ComputeDtype::kBf16 ? torch::kBFloat16 : torch::kFloat32;
+  switch (compute) {
+    case spec::ComputeDtype::kFp32:
+      return torch::kFloat32;
+    case spec::ComputeDtype::kBf16:
+      return torch::kBFloat16;
+    case spec::ComputeDtype::kFp16:
+      return torch::kFloat16;
+  }
+  return torch::kFloat32;
 }
 
 std::vector<at::Tensor> tensors_of(const std::vector<optim::Parameter>& parameters) {
@@ -186,28 +195,34 @@ void Trainer::record_steps() {
     fmt::print(stderr, "{}\n", status_line(last, spec_.train.steps, result_.unit));
   }
   check_finite(stats, records);
+  train_step_->set_num_skipped(result_.skipped_steps);
 }
 
 /// Throws NotFinite, on all ranks alike, where a step that was not finite ends the run.
 void Trainer::check_finite(const std::vector<StepStats>& stats, const std::vector<StepRecord>& records) {
-  const bool stops = spec_.optimizer.on_nonfinite == spec::NonFinite::kStop;
   for (size_t i = 0; i < records.size(); ++i) {
     skipped_in_a_row_ = records[i].skipped ? skipped_in_a_row_ + 1 : 0;
     if (!records[i].skipped) continue;
     ++result_.skipped_steps;
+    const bool overflow = is_overflow(records[i]);
+    const bool stops = !overflow && spec_.optimizer.on_nonfinite == spec::NonFinite::kStop;
+    const bool too_many = skipped_in_a_row_ >= spec_.optimizer.max_skipped;
+    if (overflow && !too_many) {  // as must be now and then, while the loss scale finds its place
+      if (is_first_rank()) fmt::print(stderr, "{}\n", overflow_line(records[i]));
+      continue;
+    }
     const std::string what =
         describe_not_finite(stats[i], train_step_->parameters(), *group_, backend_->device());
     if (metrics_ != nullptr) metrics_->flush();
     if (stops) {
       throw NotFinite(records[i].step, what + "; the update was not applied on any rank",
-                      "look at these samples; lower optimizer.lr or raise schedule.warmup_steps, or set "
-                      "optimizer.on_nonfinite to skip");
+                      stop_help(records[i]));
     }
-    if (skipped_in_a_row_ >= spec_.optimizer.max_skipped) {
+    if (too_many) {
       throw NotFinite(records[i].step,
                       fmt::format("{}; this was skipped step {} in a row (optimizer.max_skipped)", what,
                                   skipped_in_a_row_),
-                      "the model has diverged: lower optimizer.lr, or start again from earlier weights");
+                      skip_help(records[i]));
     }
     if (is_first_rank()) fmt::print(stderr, "warning: {}; skipped\n", what);
   }

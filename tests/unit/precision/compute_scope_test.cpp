@@ -1,4 +1,4 @@
-// The bf16 scope: which op runs in which dtype, casts made once, and nothing left behind.
+// The bf16 and fp16 scopes: which op runs in which dtype, casts made once, and nothing left behind.
 #include "precision/compute_scope.h"
 
 #include <ATen/ATen.h>
@@ -23,6 +23,14 @@ TEST_CASE("matmuls run in bf16 and norms and sums in their input's dtype") {
   CHECK(at::layer_norm(x, {8}, scale, scale).scalar_type() == at::kFloat);
   CHECK((at::linear(x, w) + x).scalar_type() == at::kFloat);  // the residual stream stays float32
   CHECK(at::gelu(at::linear(x, w), "tanh").scalar_type() == at::kBFloat16);
+}
+
+TEST_CASE("fp16 follows the same list") {
+  const at::Tensor x = at::rand({2, 8}), w = at::rand({8, 8});
+  const ComputeScope scope(ComputeDtype::kFp16, at::kCPU);
+  CHECK(at::linear(x, w).scalar_type() == at::kHalf);
+  CHECK(at::layer_norm(x, {8}, at::rand(8), at::rand(8)).scalar_type() == at::kFloat);
+  CHECK((at::linear(x, w) + x).scalar_type() == at::kFloat);
 }
 
 TEST_CASE("a parameter is cast once within a scope and the cast is freed at its end") {

@@ -44,6 +44,7 @@ TEST_CASE("a step is one JSON object with units in its keys and null for what is
                 .mfu_measured = 0.5,
                 .skipped = true});
   writer.write_evaluation(8, 2.25, 64);
+  writer.write({.step = 9, .loss_scale = 32768});
   writer.flush();
   std::ifstream file(dir.path() / "metrics.jsonl");
   std::string line;
@@ -55,6 +56,8 @@ TEST_CASE("a step is one JSON object with units in its keys and null for what is
   REQUIRE(std::getline(file, line));
   CHECK(nlohmann::json::parse(line) ==
         nlohmann::json::parse(R"({"step":8,"eval_loss":2.25,"eval_samples":64})"));
+  REQUIRE(std::getline(file, line));
+  CHECK(nlohmann::json::parse(line).at("loss_scale") == 32768);  // with fp16 only
 }
 
 TEST_CASE("the status line has the form that the launcher shows", "[train]") {
