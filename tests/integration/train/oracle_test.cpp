@@ -1,5 +1,5 @@
-// Against Python: PyTorch's fused optimizers and clipping, and TensorBoard's own reader.
-#include <torch/torch.h>
+// Against Python: PyTorch's fused optimizers and clipping, its loss scale, and TensorBoard's own reader.
+#include <torch/types.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "optim/optimizer.h"
+#include "precision/loss_scaler.h"
 #include "train/tensorboard.h"
 
 using namespace trainctl;  // NOLINT: a test
@@ -92,6 +93,26 @@ TEST_CASE("clipped SGD steps with momentum equal torch.optim's to the bit", "[or
   CHECK(torch::equal(our_steps({.kind = spec::OptimizerKind::kSgd, .momentum = 0.9}), torch_steps("sgd")));
   CHECK(torch::equal(our_steps({.kind = spec::OptimizerKind::kSgd, .momentum = 0.9, .nesterov = true}),
                      torch_steps("nesterov")));
+}
+
+TEST_CASE("the loss scale follows GradScaler's", "[oracle]") {
+  const std::string flags = "1100011000000100010000";
+  std::string ours;
+  // 1000: no power of two, so dividing rounds; 3e38: doubling would overflow float32, and is not done.
+  for (const double scale : {65536.0, 1000.0, 3e38}) {
+    precision::LossScaler scaler(
+        {.compute = spec::ComputeDtype::kFp16, .loss_scale = scale, .loss_scale_window = 3}, at::kCPU);
+    for (const char flag : flags) {
+      const at::Tensor gradient = torch::full({1}, flag == '1' ? INFINITY : 1.0f);
+      scaler.unscale({gradient});
+      scaler.update(torch::full({}, flag == '1' ? 1.0f : 0.0f));
+      std::array<char, 99> line{};
+      std::snprintf(line.data(), line.size(), "%.9g %d %.9g\n", scaler.value().item<float>(),
+                    scaler.steps_since_change().item<int>(), gradient.item<float>());
+      ours += line.data();
+    }
+  }
+  CHECK(ours == python("scaler_oracle.py", "3 " + flags + " 65536 1000 3e38"));
 }
 
 TEST_CASE("TensorBoard reads our event files", "[oracle]") {

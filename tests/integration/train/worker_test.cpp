@@ -171,6 +171,52 @@ TEST_CASE("skipping ends after max_skipped steps in a row", "[train]") {
   CHECK(metrics(job).back()["skipped"] == true);
 }
 
+TEST_CASE("fp16 finds its loss scale and the learning rate waits for it", "[train]") {
+  // At 2^40 the gradient of the first logits overflows for certain; the steps until it fits are skipped.
+  const TempTrial job({"launch.nproc_per_node=2", "precision.compute=fp16",
+                       "precision.loss_scale=1099511627776", "optimizer.max_skipped=40",
+                       "schedule.warmup_steps=20", "train.steps=40", "train.micro_batch=1",
+                       "data.seq_len=4"});
+  run_job(job);
+  const auto r = result(job);
+  CHECK(r.status == run::TrialResult::Status::kDone);  // with equal parameters on both ranks
+  CHECK(r.skipped_steps >= 10);
+  CHECK(r.skipped_steps < 30);
+  CHECK(r.losses_finite);
+  double scale = 1099511627776;
+  int64_t applied = 0;
+  for (const auto& line : metrics(job)) {
+    INFO(line.dump());
+    CHECK(line.at("loss_scale") == scale);
+    if (applied < 20) CHECK(line.at("lr") == Approx(3e-4 * static_cast<double>(applied + 1) / 20));
+    if (line.at("skipped") == true)
+      scale /= 2;
+    else
+      ++applied;
+  }
+  CHECK(applied + r.skipped_steps == 40);
+}
+
+TEST_CASE("fp16 that never fits ends after max_skipped steps with advice to use bf16", "[train]") {
+  const TempTrial job({"launch.nproc_per_node=2", "precision.compute=fp16", "precision.loss_scale=1e30",
+                       "optimizer.max_skipped=3", "train.micro_batch=1", "data.seq_len=4"});
+  const auto end = run_job(job);
+  REQUIRE(end.exits.size() == 2);
+  for (const auto& exit : end.exits) CHECK(std::get<launch::Exited>(exit.end).code == 1);
+  const auto errors = run::read_worker_errors(end.attempt_dir);
+  REQUIRE_FALSE(errors.empty());
+  CHECK(errors[0].kind == "not_finite");
+  CHECK(errors[0].step == 2);
+  CHECK_THAT(errors[0].what, Catch::Contains("skipped step 3 in a row"));
+  CHECK_THAT(errors[0].help, Catch::Contains("set precision.compute to bf16"));
+  for (const auto& line : metrics(job)) {
+    CHECK(line["skipped"] == true);
+    CHECK(line["loss"].is_number());
+    CHECK(line["lr"] == Approx(3e-4).epsilon(1e-12));  // the first of the cosine, each time
+  }
+  CHECK(result(job).status == run::TrialResult::Status::kFailed);
+}
+
 TEST_CASE("SIGTERM ends all ranks after the step with status stopped", "[train]") {
   const TempTrial job({"launch.nproc_per_node=2", "train.steps=1000000", "metrics.log_every=1"});
   sigset_t term;
