@@ -39,8 +39,9 @@ bool is_overflow(const StepRecord& skipped) {
 }
 
 std::string overflow_line(const StepRecord& skipped) {
-  return fmt::format("step {}: a gradient overflowed in fp16; skipped on all ranks, loss scale {} -> {}",
-                     skipped.step, *skipped.loss_scale, *skipped.loss_scale / 2);
+  return fmt::format(
+      "overflow: a gradient of step {} does not fit into fp16; skipped on all ranks, loss scale {:g} -> {:g}",
+      skipped.step, *skipped.loss_scale, *skipped.loss_scale / 2);
 }
 
 std::string stop_help(const StepRecord& skipped) {
@@ -52,7 +53,7 @@ std::string stop_help(const StepRecord& skipped) {
 
 std::string skip_help(const StepRecord& skipped) {
   if (is_overflow(skipped)) {
-    return fmt::format("gradients do not fit into fp16, even at loss scale {}: {}", *skipped.loss_scale,
+    return fmt::format("gradients do not fit into fp16, even at loss scale {:g}: {}", *skipped.loss_scale,
                        kUseBf16);
   }
   return "the model has diverged: lower optimizer.lr, or start again from earlier weights";

@@ -29,7 +29,7 @@ class NotFinite : public std::exception {
 /// Did a gradient of this skipped step overflow in fp16, with a finite loss?  A smaller loss scale mends
 /// that.
 bool is_overflow(const StepRecord& skipped);
-/// `step 3: a gradient overflowed in fp16; skipped on all ranks, loss scale 65536 -> 32768`
+/// `overflow: a gradient of step 3 does not fit into fp16; skipped on all ranks, loss scale 65536 -> 32768`
 std::string overflow_line(const StepRecord& skipped);
 
 /// What to do where one step that was not finite, or one too many skipped, ends the run.
