@@ -11,14 +11,14 @@ Checks every C++ file of lib/, apps/, tests/ and third_party/, or only FILE...; 
 
   --format-only     clang-format only (seconds); clang-tidy takes 5 to 60 s a file
   --changed [REF]   only files that differ from REF (default HEAD), and new ones
-  --build DIR       the build folder whose compile_commands.json clang-tidy reads (default build/release)
+  --build DIR       the build folder whose compile_commands.json clang-tidy reads (default build/dev: unity builds list no single files)
   --fix             let clang-format rewrite the files it would complain about
 
 Exit: 0 nothing found (or a tool is missing: it says so plainly), 1 findings, 2 wrong use.
 EOT
 }
 
-format_only=0 changed=0 ref=HEAD build=build/release fix=0 files=()
+format_only=0 changed=0 ref=HEAD build=build/dev fix=0 files=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --format-only) format_only=1 ;;

@@ -47,7 +47,7 @@ target_link_options(trainctl_torch_cpu INTERFACE -Wl,--allow-shlib-undefined -Wl
 add_library(trainctl_torch_pch OBJECT torch_pch.cpp)
 trainctl_target_defaults(trainctl_torch_pch)
 target_link_libraries(trainctl_torch_pch PUBLIC torch::cpu)
-target_precompile_headers(trainctl_torch_pch PRIVATE <torch/torch.h>)
+target_precompile_headers(trainctl_torch_pch PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/torch_pch.h)
 
 # CUDA's headers: the toolkit's, or the wheels' (nvidia/cu13 and nvidia/nccl beside torch/, or the oracle's).
 set(TRAINCTL_CUDA_FOUND FALSE CACHE INTERNAL "")

@@ -1,1 +1,1 @@
-// The anchor of the precompiled <torch/torch.h>.
+// The anchor of the precompiled torch_pch.h.

@@ -30,8 +30,8 @@ struct Downsample : Layer {
       : conv(scope / 0, in, out, 1, stride, 0), norm(scope / 1, out) {}
 };
 
-struct Block : Layer {
-  virtual ~Block() = default;
+struct ResidualBlock : Layer {
+  virtual ~ResidualBlock() = default;
   virtual at::Tensor operator()(const at::Tensor& x_BCYX, bool training) = 0;
   virtual double forward_multiplications(int64_t& size) const = 0;
 
@@ -45,7 +45,7 @@ struct Block : Layer {
   std::optional<Downsample> downsample;
 };
 
-struct BasicBlock : Block {
+struct BasicBlock : ResidualBlock {
   static constexpr int64_t kExpansion = 1;
   Conv2d conv1;
   BatchNorm2d bn1;
@@ -72,7 +72,7 @@ struct BasicBlock : Block {
   }
 };
 
-struct Bottleneck : Block {
+struct Bottleneck : ResidualBlock {
   static constexpr int64_t kExpansion = 4;
   Conv2d conv1;
   BatchNorm2d bn1;
@@ -106,7 +106,7 @@ struct Bottleneck : Block {
   }
 };
 
-struct Sizes {
+struct ResNetSizes {
   std::vector<int64_t> blocks;  // in each of the four stages
   int64_t classes, image;
   bool cifar_stem;
@@ -115,7 +115,7 @@ struct Sizes {
 template <class BlockKind>
 class Resnet : public SlotModel {
  public:
-  explicit Resnet(const Sizes& s)
+  explicit Resnet(const ResNetSizes& s)
       : sizes_(s),
         conv1_(scope() / "conv1", 3, 64, s.cifar_stem ? 3 : 7, s.cifar_stem ? 1 : 2, s.cifar_stem ? 1 : 3),
         bn1_(scope() / "bn1", 64) {
@@ -145,7 +145,7 @@ class Resnet : public SlotModel {
   }
 
  private:
-  Sizes sizes_;
+  ResNetSizes sizes_;
   Conv2d conv1_;
   BatchNorm2d bn1_;
   std::deque<BlockKind> blocks_;
@@ -158,9 +158,9 @@ std::unique_ptr<Model> make_resnet(const spec::ModelSpec& spec) {
   const int64_t depth = spec.depth.value();
   TORCH_CHECK(depth == 18 || depth == 50, "model.depth is ", depth, ", known are 18 and 50");
   const bool cifar_stem = spec.cifar_stem.value_or(false);
-  Sizes sizes{.classes = spec.num_classes.value(),
-              .image = spec.image_size.value_or(cifar_stem ? 32 : 224),
-              .cifar_stem = cifar_stem};
+  ResNetSizes sizes{.classes = spec.num_classes.value(),
+                    .image = spec.image_size.value_or(cifar_stem ? 32 : 224),
+                    .cifar_stem = cifar_stem};
   if (depth == 18) {
     sizes.blocks = {2, 2, 2, 2};
     return std::make_unique<Resnet<BasicBlock>>(sizes);

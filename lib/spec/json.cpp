@@ -44,7 +44,7 @@ constexpr const char* kVariableOrNumber =
 
 Json text_like(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
-Json type_of(const Field& field) {
+Json json_type_of(const Field& field) {
   Json type;
   switch (field.type) {
     case Type::kBool:
@@ -81,7 +81,7 @@ Json type_of(const Field& field) {
 }
 
 Json property_of(const Field& field) {
-  Json property = type_of(field);
+  Json property = json_type_of(field);
   std::string text(field.doc);
   if (!field.applies_text.empty()) text += fmt::format(" (where {})", field.applies_text);
   property["description"] = text;

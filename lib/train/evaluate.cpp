@@ -1,6 +1,6 @@
 #include "train/evaluate.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

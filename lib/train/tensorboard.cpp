@@ -65,7 +65,7 @@ constexpr std::array<uint32_t, 256> make_crc_table() {
 /// trivial.
 uint32_t masked(uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8u; }
 
-double now_s() {
+double wall_time_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -87,7 +87,7 @@ uint32_t crc32c(std::string_view bytes) {
 EventWriter::EventWriter(const std::filesystem::path& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
-  const double now = now_s();
+  const double now = wall_time_s();
   path_ = dir / ("events.out.tfevents." + std::to_string(static_cast<int64_t>(now)) + "." + host_name());
   file_.open(path_, std::ios::binary);
   write_record(event(now, 0, bytes_field(3, "brain.Event:2")));

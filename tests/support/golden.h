@@ -8,12 +8,9 @@
 #include <sstream>
 #include <string>
 
-namespace trainctl::test {
+#include "support/files.h"
 
-inline std::string read_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+namespace trainctl::test {
 
 /// "" where `actual` is what `file` holds, else the first line that differs.  Use: CHECK(golden(file, text)
 /// == "").

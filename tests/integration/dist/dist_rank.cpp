@@ -2,7 +2,7 @@
 //   dist_rank <what> <timeout_s>     environment: run/worker_env.h
 // Prints what it found on stdout.  Exits 0, or 3 on an InfraError, whose text it prints.
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 #include <unistd.h>
 
 #include <chrono>

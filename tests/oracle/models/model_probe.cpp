@@ -5,7 +5,8 @@
 // OUT/        probe.safetensors: logits, grad.<parameter>, buffer.<buffer>; before the run the weights are
 // saved as
 //             OUT/model.safetensors with OUT/config.json
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <fstream>
 #include <iostream>

@@ -1,5 +1,5 @@
 // What only a GPU can show.  Skipped elsewhere (support/gpu.h).
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch.hpp>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>

@@ -1,5 +1,5 @@
 // Data-parallel training on ranks-as-threads against one process on the whole batch.
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch.hpp>
 

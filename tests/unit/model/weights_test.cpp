@@ -33,7 +33,7 @@ spec::ModelSpec tiny(const char* preset, const fs::path& init_from = {}) {
   return spec;
 }
 
-std::unique_ptr<Model> real(const spec::ModelSpec& spec, int64_t seed = 0) {
+std::unique_ptr<Model> seeded(const spec::ModelSpec& spec, int64_t seed = 0) {
   auto model = make_model(spec);
   materialize(*model, spec, seed, at::kCPU);
   return model;
@@ -83,9 +83,9 @@ TEST_CASE("saved weights load into equal models of every family") {
   for (const char* preset : {"gpt2-tiny", "llama-tiny", "resnet18-cifar", "mlp-toy"}) {
     INFO(preset);
     const fs::path path = folder.path / "w.safetensors";
-    const auto saved = real(tiny(preset), 3);
+    const auto saved = seeded(tiny(preset), 3);
     save_weights(*saved, path);
-    const auto loaded = real(tiny(preset, path));
+    const auto loaded = seeded(tiny(preset, path));
     const auto a = state(*saved), b = state(*loaded);
     REQUIRE(a.size() == b.size());
     for (size_t k = 0; k < a.size(); ++k) {
@@ -99,14 +99,14 @@ TEST_CASE("saved weights load into equal models of every family") {
 TEST_CASE("a tied head is recorded and an untied model can start from it") {
   const Folder folder;
   const fs::path path = folder.path / "w.safetensors";
-  save_weights(*real(tiny("gpt2-tiny"), 3), path);
+  save_weights(*seeded(tiny("gpt2-tiny"), 3), path);
   const storage::SafetensorsFile file(path);
   CHECK(file.metadata() == storage::Metadata{{"format", "pt"}, {"lm_head.weight", "transformer.wte.weight"}});
   CHECK(file.find("lm_head.weight") == nullptr);
 
   spec::ModelSpec untied = tiny("gpt2-tiny", path);
   untied.tied_embeddings = false;
-  const auto model = real(untied);
+  const auto model = seeded(untied);
   const auto parameters = model->parameters();
   CHECK(parameters.back().tensor.equal(parameters[0].tensor));
   CHECK_FALSE(parameters.back().tensor.is_alias_of(parameters[0].tensor));
@@ -114,12 +114,12 @@ TEST_CASE("a tied head is recorded and an untied model can start from it") {
 
 TEST_CASE("narrower floats are cast to float32") {
   const Folder folder;
-  auto named = state(*real(tiny("gpt2-tiny"), 3));
+  auto named = state(*seeded(tiny("gpt2-tiny"), 3));
   for (auto& [name, tensor] : named) tensor = tensor.detach().to(at::kBFloat16);
   named[3].tensor = named[3].tensor.to(at::kDouble);
   named[4].tensor = named[4].tensor.to(at::kHalf);
   write(folder.path / "w.safetensors", named);
-  const auto loaded = state(*real(tiny("gpt2-tiny", folder.path / "w.safetensors")));
+  const auto loaded = state(*seeded(tiny("gpt2-tiny", folder.path / "w.safetensors")));
   for (size_t k = 0; k < named.size(); ++k) {
     CHECK(loaded[k].tensor.scalar_type() == at::kFloat);
     CHECK(loaded[k].tensor.equal(named[k].tensor.to(at::kFloat)));
@@ -128,7 +128,7 @@ TEST_CASE("narrower floats are cast to float32") {
 
 TEST_CASE("names without the prefix and old masks and an equal stored head are accepted") {
   const Folder folder;
-  auto named = state(*real(tiny("gpt2-tiny"), 3));
+  auto named = state(*seeded(tiny("gpt2-tiny"), 3));
   for (auto& [name, tensor] : named) name = name.substr(std::string("transformer.").size());
   named.push_back({"h.0.attn.bias", at::ones({1, 1, 64, 64})});
   named.push_back({"h.1.attn.masked_bias", at::full({}, -1e4)});
@@ -144,7 +144,7 @@ TEST_CASE("names without the prefix and old masks and an equal stored head are a
 
 TEST_CASE("a stored head that differs from the tied embedding is refused") {
   const Folder folder;
-  auto named = state(*real(tiny("gpt2-tiny")));
+  auto named = state(*seeded(tiny("gpt2-tiny")));
   named.push_back({"lm_head.weight", named[0].tensor.detach() + 1});
   const auto errors = errors_of(named, folder);
   REQUIRE(errors.size() == 1);
@@ -153,7 +153,7 @@ TEST_CASE("a stored head that differs from the tied embedding is refused") {
 
 TEST_CASE("every name that is missing or unexpected or misshapen is listed at once") {
   const Folder folder;
-  auto named = state(*real(tiny("gpt2-tiny")));
+  auto named = state(*seeded(tiny("gpt2-tiny")));
   named[0].name = "transformer.wte.wieght";
   named[1].tensor = at::zeros({65, 64});
   named[2].tensor = at::zeros({64}, at::kLong);

@@ -1,6 +1,6 @@
 #include "optim/optimizer.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch.hpp>
 #include <limits>

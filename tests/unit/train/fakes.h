@@ -1,7 +1,7 @@
 // fakes.h: the smallest model and batches that a train step can run on.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <deque>
 

@@ -1,6 +1,6 @@
 #include "train/generate.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <catch2/catch.hpp>
 

@@ -58,13 +58,13 @@ at::Tensor values(model::Model& model) {
       {model.parameters()[0].tensor.detach().flatten(), model.parameters()[1].tensor.detach().flatten()});
 }
 
-struct Seen {
+struct SeenStep {
   bool skipped = false, loss_finite = false, moved = false;
   double scale_used = 0, scale_after = 0, lr = 0;
-  bool operator==(const Seen&) const = default;
+  bool operator==(const SeenStep&) const = default;
 };
 
-Seen one_step(train::TrainStep& step, Amplified& model, const dist::Group& group, int64_t number) {
+SeenStep one_step(train::TrainStep& step, Amplified& model, const dist::Group& group, int64_t number) {
   const at::Tensor before = values(model).clone();
   test::ListedBatches stream({rows(group.rank())});
   const auto stats = step.run(stream, number, false);
@@ -81,7 +81,7 @@ Seen one_step(train::TrainStep& step, Amplified& model, const dist::Group& group
 TEST_CASE("an overflow on one rank skips the step and halves the loss scale on all", "[train]") {
   // Logits times 1e5 on rank 1 for three steps; then as on rank 0.
   constexpr int64_t kBad = 3, kGood = 3;
-  std::vector<std::vector<Seen>> ranks(2);
+  std::vector<std::vector<SeenStep>> ranks(2);
   std::vector<at::Tensor> final_values(2);
   const spec::JobSpec spec = job();
   test::on_ranks(2, [&](dist::Group& group) {
@@ -102,7 +102,7 @@ TEST_CASE("an overflow on one rank skips the step and halves the loss scale on a
   double scale = spec.precision.loss_scale;
   for (int64_t s = 0; s < kBad + kGood; ++s) {
     INFO("step " << s);
-    const Seen& seen = ranks[0][static_cast<size_t>(s)];
+    const SeenStep& seen = ranks[0][static_cast<size_t>(s)];
     const bool bad = s < kBad;
     const int64_t applied = bad ? 0 : s - kBad;
     CHECK(seen.loss_finite);
@@ -145,11 +145,11 @@ TEST_CASE("with fp16 a loss that is not finite still ends the updates", "[train]
   Amplified model;
   train::TrainStep step(spec, model, *group, at::kCPU);
   model.factor = std::numeric_limits<double>::infinity();
-  const Seen bad = one_step(step, model, *group, 0);
+  const SeenStep bad = one_step(step, model, *group, 0);
   CHECK_FALSE(bad.loss_finite);
   CHECK_FALSE(bad.moved);
   model.factor = 1e-3;
-  const Seen later = one_step(step, model, *group, 1);
+  const SeenStep later = one_step(step, model, *group, 1);
   CHECK(later.loss_finite);
   CHECK_FALSE(later.moved);
 }

@@ -1,6 +1,7 @@
 #include "train/loss.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <catch2/catch.hpp>
 #include <limits>
