@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <string>
@@ -19,6 +20,9 @@ namespace trainctl::test {
 /// them after.
 inline void on_ranks(int n, const std::function<void(dist::Group&)>& body,
                      std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
+  // c10d's flight recorder is one for all groups of a process and takes no lock over its map of groups: two
+  // ranks that are threads tear it.  A worker is one rank, so only such tests meet this.
+  ::setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/1);
   static std::atomic<int> calls{0};
   const int call = calls++;
   const auto store = c10::make_intrusive<c10d::HashStore>();
