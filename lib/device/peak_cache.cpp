@@ -66,7 +66,8 @@ fs::path default_peak_cache() {
   return {};
 }
 
-double cached_peak(const fs::path& file, const std::string& key, const std::function<double()>& measure) {
+double cached_peak(const fs::path& file, const std::string& key,
+                   const std::function<Measurement()>& measure) {
   std::optional<double> peak;
   try {
     if (file.empty()) throw InfraError("neither XDG_CACHE_HOME nor HOME is set");
@@ -77,13 +78,15 @@ double cached_peak(const fs::path& file, const std::string& key, const std::func
     if (!lock.error().empty()) throw InfraError(lock.error());
     Json object = read_object(file);
     if (object.contains(key) && is_peak(object[key])) return object[key].get<double>();
-    peak = measure();
+    const Measurement measured = measure();
+    peak = measured.tflops;
+    if (!measured.doubt.empty()) throw InfraError(measured.doubt);
     object[key] = *peak;
     write_file_atomically(file, object.dump(2) + "\n", Durability::kNotSynced);
   } catch (const InfraError& error) {
     spdlog::warn("the measured matmul peak is not kept: {}", error.what());
   }
-  return peak ? *peak : measure();
+  return peak ? *peak : measure().tflops;
 }
 
 }  // namespace trainctl::device

@@ -51,6 +51,17 @@ TEST_CASE("a measured peak is kept and other keys stay", "[device]") {
   CHECK(calls == 2);
 }
 
+TEST_CASE("a measurement in doubt is used and not kept", "[device]") {
+  const TempFolder folder;
+  const fs::path file = folder.path() / "peak.json";
+  int calls = 0;
+  const auto doubtful = [&] { return device::Measurement(1.0 + calls++, "the machine was busy"); };
+  CHECK(device::cached_peak(file, "a", doubtful) == 1.0);
+  CHECK(device::cached_peak(file, "a", doubtful) == 2.0);
+  CHECK(device::cached_peak(file, "a", [] { return 7.0; }) == 7.0);
+  CHECK(device::cached_peak(file, "a", doubtful) == 7.0);
+}
+
 TEST_CASE("a damaged cache is measured again and repaired", "[device]") {
   const std::string text = GENERATE("", "{\"a\": ", "[1]", "{\"a\": \"fast\"}", "{\"a\": 0}", "{\"a\": -3}");
   const TempFolder folder;
