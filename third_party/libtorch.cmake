@@ -42,7 +42,7 @@ target_compile_definitions(trainctl_torch_cpu INTERFACE USE_DISTRIBUTED USE_C10D
 target_link_libraries(trainctl_torch_cpu INTERFACE ${dir}/lib/libtorch_cpu.so ${dir}/lib/libc10.so Threads::Threads)
 # libtorch.so is an empty shell that only pulls in the libraries above.  What they themselves need (cudart,
 # cupti, their own OpenMP) they find by their own rpath at run time.
-target_link_options(trainctl_torch_cpu INTERFACE -Wl,--allow-shlib-undefined -Wl,-rpath,${dir}/lib)
+target_link_options(trainctl_torch_cpu INTERFACE -Wl,--allow-shlib-undefined)
 
 add_library(trainctl_torch_pch OBJECT torch_pch.cpp)
 trainctl_target_defaults(trainctl_torch_pch)
@@ -50,6 +50,7 @@ target_link_libraries(trainctl_torch_pch PUBLIC torch::cpu)
 target_precompile_headers(trainctl_torch_pch PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/torch_pch.h)
 
 # CUDA's headers: the toolkit's, or the wheels' (nvidia/cu13 and nvidia/nccl beside torch/, or the oracle's).
+include(CheckCXXSourceCompiles)
 set(TRAINCTL_CUDA_FOUND FALSE CACHE INTERNAL "")
 set(not_built "")  # why libtrainctl_cuda.so is not; make_backend("cuda") says it
 if(NOT TRAINCTL_CUDA)
@@ -66,22 +67,31 @@ else()
   endforeach()
   find_path(TRAINCTL_CUDA_INCLUDE cublas_v2.h HINTS $ENV{CUDA_HOME}/include ${cuda_hints} /usr/local/cuda/include)
   find_path(TRAINCTL_NCCL_INCLUDE nccl.h HINTS ${nccl_hints} ${TRAINCTL_CUDA_INCLUDE} /usr/local/cuda/include)
-  # The runtime's inner headers: in a toolkit beside the others, among the wheels in one of their own.
-  find_path(TRAINCTL_CUDA_CRT_INCLUDE crt/host_defines.h
-            HINTS ${TRAINCTL_CUDA_INCLUDE} ${cuda_hints} /usr/local/cuda/include)
+  # What those include in turn: in a toolkit it lies beside them, among the wheels in wheels of its own.
+  find_path(TRAINCTL_CUDA_CRT_INCLUDE crt/host_defines.h HINTS ${TRAINCTL_CUDA_INCLUDE} ${cuda_hints})
+  find_path(TRAINCTL_CUDA_CCCL_INCLUDE nv/target HINTS ${TRAINCTL_CUDA_INCLUDE}/cccl ${TRAINCTL_CUDA_INCLUDE} ${cuda_hints})
+  set(cuda_includes ${TRAINCTL_CUDA_INCLUDE} ${TRAINCTL_NCCL_INCLUDE} ${TRAINCTL_CUDA_CRT_INCLUDE} ${TRAINCTL_CUDA_CCCL_INCLUDE})
+  list(FILTER cuda_includes EXCLUDE REGEX NOTFOUND)
+  set(CMAKE_REQUIRED_INCLUDES ${cuda_includes})
+  check_cxx_source_compiles("#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+#include <nccl.h>
+int main() {}" TRAINCTL_CUDA_HEADERS_COMPILE)
+  unset(CMAKE_REQUIRED_INCLUDES)
   if(NOT TRAINCTL_CUDA_INCLUDE)
     set(not_built "cublas_v2.h and the other headers of CUDA were not found")
-  elseif(NOT TRAINCTL_CUDA_CRT_INCLUDE)
-    set(not_built "crt/host_defines.h was not found (the wheel nvidia-cuda-crt, or a toolkit, has it)")
   elseif(NOT TRAINCTL_NCCL_INCLUDE)
     set(not_built "nccl.h was not found")
+  elseif(NOT TRAINCTL_CUDA_HEADERS_COMPILE)
+    set(not_built "CUDA's headers in ${TRAINCTL_CUDA_INCLUDE} do not compile (is crt/ or nv/target missing?)")
   else()
     message(STATUS "CUDA library: built with ${TRAINCTL_CUDA_INCLUDE} and ${TRAINCTL_NCCL_INCLUDE}/nccl.h")
     set(TRAINCTL_CUDA_FOUND TRUE CACHE INTERNAL "")
     add_library(trainctl_torch_cuda INTERFACE)
     add_library(torch::cuda ALIAS trainctl_torch_cuda)
-    target_include_directories(trainctl_torch_cuda SYSTEM INTERFACE
-      ${TRAINCTL_CUDA_INCLUDE} ${TRAINCTL_NCCL_INCLUDE} ${TRAINCTL_CUDA_CRT_INCLUDE})
+    target_include_directories(trainctl_torch_cuda SYSTEM INTERFACE ${cuda_includes})
     target_compile_definitions(trainctl_torch_cuda INTERFACE USE_C10D_NCCL)
     target_link_libraries(trainctl_torch_cuda INTERFACE torch::cpu ${dir}/lib/libtorch_cuda.so ${dir}/lib/libc10_cuda.so)
     file(STRINGS ${TRAINCTL_NCCL_INCLUDE}/nccl.h nccl REGEX "define NCCL_(MAJOR|MINOR|PATCH) ")

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "commands.h"
@@ -79,7 +80,14 @@ int tokenize(const TokenizeOptions& options) {
   const auto files = data::expand_files(options.inputs, "INPUT", found);
   if (!found.empty()) throw UserError(std::move(found));
   uint64_t total = 0;
-  for (const auto& file : files) total += file.size_bytes;
+  for (const auto& file : files) {
+    total += file.size_bytes;
+    std::error_code none;
+    if (std::filesystem::equivalent(options.out, file.path, none)) {
+      throw UserError(fmt::format("the output {} is also an input, which would be lost", options.out),
+                      "write to another file");
+    }
+  }
   const int threads = options.threads > 0
                           ? options.threads
                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -1,11 +1,17 @@
 // main.cpp: the command line.  Parses, runs the chosen subcommand, turns errors into text and exit codes.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.h"
@@ -62,13 +68,23 @@ void refuse_octal(CLI::App& app) {
 
 int run_guarded(const Action& action) {
   try {
-    return action();
+    const int code = action();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw trainctl::InfraError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    }
+    return code;
   } catch (const trainctl::UserError& error) {
     for (const auto& d : error.diagnostics()) fmt::print(stderr, "{}", render(d, color_on_stderr()));
     return trainctl::kExitUser;
   } catch (const trainctl::InfraError& error) {
     fmt::print(stderr, "{}",
                trainctl::render({.what = error.what(), .help = error.help()}, color_on_stderr()));
+    return trainctl::kExitInfra;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "{}", trainctl::render({.what = error.what()}, color_on_stderr()));
+    return trainctl::kExitInfra;
+  } catch (const std::system_error& error) {  // what fmt throws where it cannot write
+    fmt::print(stderr, "{}", trainctl::render({.what = error.what()}, color_on_stderr()));
     return trainctl::kExitInfra;
   } catch (const std::exception& error) {
     fmt::print(
@@ -81,9 +97,18 @@ int run_guarded(const Action& action) {
   }
 }
 
+/// A file opened later must not become standard output, input or error because that one was closed.
+void fill_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0)
+      ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);  // takes the lowest free number
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
   CLI::App app{"trainctl: a training launcher that measures each step before it takes the next", "trainctl"};
   app.footer("Example: trainctl run configs/quickstart.yaml");
   app.require_subcommand(1);

@@ -33,7 +33,8 @@ class CudaBackend : public device::Backend {
   std::optional<double> peak_memory_mb() const override {
     using c10::CachingAllocator::StatType;
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device_.index());
-    return static_cast<double>(stats.allocated_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak) / (1024.0 * 1024.0);
+    return static_cast<double>(stats.allocated_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak) /
+           (1024.0 * 1024.0);
   }
   std::optional<double> spec_peak_tflops(at::ScalarType dtype) const override {
     return device::spec_peak_tflops(name_, dtype);

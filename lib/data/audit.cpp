@@ -99,7 +99,7 @@ class Audit {
                                "zero, and {:.0f} % of the even ones",
                                percent(scan.odd_zeros, scan.odd), percent(scan.even_zeros, scan.even)),
            .help = "set `data.format: tokens_u32`"});
-    } else if (raw16 && needs_.vocab_size > 65536) {
+    } else if (segment.width == 2 && needs_.vocab_size > 65536) {
       found().push_back(
           {.at = {.file = segment.path},
            .what =

@@ -118,8 +118,9 @@ std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const spec::TokenizerSpec& 
     case spec::TokenizerKind::kHuggingface:
       return tokenizer::open_tokenizer(tokenizer::Kind::kHuggingface, spec.path);
     default:
-      throw UserError("`data.format: text` needs a tokenizer, but `tokenizer.kind` is none",
-                      "set `tokenizer.kind: bytes`, or huggingface or sentencepiece with a `tokenizer.path`");
+      throw UserError(
+          "`data.format: text` needs a tokenizer, but `tokenizer.kind` is none",
+          "set `tokenizer.kind: bytes`, or hugging_face or sentencepiece with a `tokenizer.path`");
   }
 }
 

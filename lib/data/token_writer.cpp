@@ -18,6 +18,12 @@ constexpr size_t kBuffer = size_t{1} << 20;
 
 TokenWriter::TokenWriter(std::string path, int width)
     : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, getpid())), width_(width) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path_, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    temporary_.clear();
+    throw UserError(fmt::format("{} exists and is no ordinary file", path_), "name a file to write");
+  }
   fd_ = Fd(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) fail("create");
 }

@@ -21,8 +21,8 @@ class Group {
   virtual ~Group() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual void all_reduce_sum(at::Tensor& x) = 0;      // in place; collective
-  virtual void broadcast(at::Tensor& x, int root) = 0;  // in place; collective
+  virtual void all_reduce_sum(at::Tensor& x) = 0;                       // in place; collective
+  virtual void broadcast(at::Tensor& x, int root) = 0;                  // in place; collective
   virtual std::vector<at::Tensor> all_gather(const at::Tensor& x) = 0;  // equal shapes; collective
   virtual void barrier() = 0;
   virtual c10::intrusive_ptr<c10d::ProcessGroup> process_group() = 0;  // null with one rank
@@ -38,8 +38,8 @@ class GradientReducer {
   void prepare_forward(bool sync);
   /// Between forward and backward of a micro-step whose gradients are to be averaged.
   void prepare_backward();
-  /// After that backward.  Collective in the first step (it rebuilds the buckets).  Throws UserError naming the
-  /// parameters that got no gradient, which is when the gradients of this step were not averaged at all.
+  /// After that backward.  Collective in the first step (it rebuilds the buckets).  Throws UserError naming
+  /// the parameters that got no gradient, which is when the gradients of this step were not averaged at all.
   void finish_backward();
 
  private:

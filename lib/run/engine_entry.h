@@ -1,9 +1,10 @@
-// engine_entry.h: the only door in the torch wall.  `trainctl` finds libtrainctl_engine.so beside itself (bin/ and
-// lib/ of one prefix), loads it with dlopen, and calls this one C function.
+// engine_entry.h: the only door in the torch wall.  `trainctl` finds libtrainctl_engine.so beside itself
+// (bin/ and lib/ of one prefix), loads it with dlopen, and calls this one C function.
 #pragma once
 
 extern "C" {
-/// verb     "worker": run the trial in folder `argument`; "generate": print sampled text, `argument` is a JSON
+/// verb     "worker": run the trial in folder `argument`; "generate": print sampled text, `argument` is a
+/// JSON
 ///          object; "measure-peak": measure this machine's matmul peak, `argument` is a JSON object
 /// returns  an exit code (util/diagnostic.h).  Catches everything; prints errors to stderr itself.
 typedef int (*TrainctlEngineMain)(const char* verb, const char* argument);

@@ -110,7 +110,7 @@ class Fields {
 };
 
 void describe(Fields& f, LaunchSpec& s) {
-  f.field("nproc_per_node", s.nproc_per_node, at_least_1,
+  f.field("nproc_per_node", s.nproc_per_node, up_to_4096,
           "worker processes on each node; auto: its GPUs, or its cores without any");
   f.field("device", s.device, "where the model runs; auto: CUDA where a GPU answers, else the CPU");
   f.field("threads", s.threads, at_least_1, "CPU threads of a process; auto: cores / processes, at least 1");
@@ -296,6 +296,7 @@ void describe(Fields& f, BaselineSpec& s) {
 const Limits any{-kInf, kInf, false, false, ""};
 const Limits positive{0, kInf, true, false, "greater than 0"};
 const Limits non_negative{0, kInf, false, false, "0 or more"};
+const Limits up_to_4096{1, 4096, false, false, "1 to 4096"};
 const Limits at_least_1{1, kInf, false, false, "1 or more"};
 const Limits open_share{0, 1, true, false, "greater than 0, at most 1"};
 const Limits below_1{0, 1, false, true, "0 or more, below 1"};

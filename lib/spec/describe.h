@@ -26,7 +26,7 @@ struct Limits {
   std::string_view text;                     // "greater than 0"
   bool hold(double value) const;
 };
-extern const Limits any, positive, non_negative, at_least_1, open_share, below_1;
+extern const Limits any, positive, non_negative, at_least_1, up_to_4096, open_share, below_1;
 
 /// What a text stands for.  An existing path may be a file, a folder or a glob with a match.
 enum class TextRole { kPlain, kName, kPath, kExistingPath, kExistingFile };

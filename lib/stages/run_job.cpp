@@ -107,7 +107,13 @@ int run_stages(const RunOptions& options, const run::Job& job) {
         last.verdict == report::Verdict::kPassed || last.verdict == report::Verdict::kCheckFailed;
     const bool to_stdout = ran && !options.json;
     const int fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO;
-    print(to_stdout ? stdout : stderr, report::to_text(last, launch::Console::color_wanted(fd)) + "\n");
+    // An output that goes away must not end the training; the report is in its file, and the last print says
+    // it.
+    try {
+      print(to_stdout ? stdout : stderr, report::to_text(last, launch::Console::color_wanted(fd)) + "\n");
+    } catch (const InfraError&) {
+      std::clearerr(stdout);
+    }
     if (last.verdict != report::Verdict::kPassed) break;
   }
   print(options.json ? stderr : stdout, "report: " + job.dir.report().string() + "\n");

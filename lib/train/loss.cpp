@@ -83,10 +83,15 @@ class InPlaceCrossEntropy : public torch::autograd::Function<InPlaceCrossEntropy
   }
 };
 
+/// Below this many classes a copy of the logits costs nothing, and ATen's own kernel gives PyTorch's bits:
+/// batch norm makes a large difference of any other rounding within a few steps (ResNet).
+constexpr int64_t kFewClasses = 64;
+
 }  // namespace
 
 at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& target, int64_t ignore_index) {
-  if (logits.is_cpu() && logits.is_contiguous() && logits.scalar_type() != at::kHalf) {
+  if (logits.is_cpu() && logits.is_contiguous() && logits.scalar_type() != at::kHalf &&
+      logits.size(-1) >= kFewClasses) {
     return InPlaceCrossEntropy::apply(logits, target.contiguous(), ignore_index);
   }
   return at::cross_entropy_loss(logits.to(torch::kFloat32).reshape({-1, logits.size(-1)}), target.reshape(-1),

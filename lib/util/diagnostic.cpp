@@ -62,7 +62,8 @@ std::string render(const Diagnostic& d, bool color) {
   text += d.what + "\n";
   if (!d.source_line.empty() && d.at.line > 0) {
     const std::string number = std::to_string(d.at.line);
-    text += std::string(number.size() < 5 ? 5 - number.size() : 0, ' ') + number + " | " + d.source_line + "\n";
+    text +=
+        std::string(number.size() < 5 ? 5 - number.size() : 0, ' ') + number + " | " + d.source_line + "\n";
     if (d.at.column > 0) {
       // The caret lines up on screen: tabs are repeated, UTF-8 continuation bytes take no room.
       std::string pad;

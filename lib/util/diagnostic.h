@@ -52,9 +52,17 @@ class InfraError : public std::exception {
 };
 
 /// Exit codes of the command line (128 + n: stopped by signal n).
-enum ExitCode : int { kExitDone = 0, kExitJob = 1, kExitUser = 2, kExitInfra = 3, kExitCheck = 4, kExitBug = 70 };
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitJob = 1,
+  kExitUser = 2,
+  kExitInfra = 3,
+  kExitCheck = 4,
+  kExitBug = 70
+};
 
-/// The finding as text: `file:line:column: error: what`, the line with a caret, `help: ...`; ends in a newline.
+/// The finding as text: `file:line:column: error: what`, the line with a caret, `help: ...`; ends in a
+/// newline.
 std::string render(const Diagnostic& diagnostic, bool color = false);
 
 /// The candidate nearest to `name` by edit distance (Damerau-Levenshtein, dashes equal to underscores), or ""

@@ -15,9 +15,10 @@ inline std::unique_ptr<device::Backend> cuda_or_skip() {
   try {
     return device::make_backend("cuda", /*local_rank=*/0, /*num_threads=*/1);
   } catch (const InfraError& error) {
-    std::printf("SKIPPED: %s\n", error.what());
+    const bool no_gpu = device::num_cuda_devices() == 0;  // a GPU that cannot be used is a failure
+    std::printf("%s: %s\n", no_gpu ? "SKIPPED" : "FAILED", error.what());
     std::fflush(stdout);
-    std::_Exit(77);
+    std::_Exit(no_gpu ? 77 : 1);
   }
 }
 

@@ -77,6 +77,17 @@ TEST_CASE("a run goes through its stages and reports", "[fault]") {
   CHECK(std::filesystem::exists(job.dir.path() / "runs/toy-2/report.json"));
 }
 
+TEST_CASE("an output that takes nothing does not end the training", "[fault]") {
+  const Job job;
+  std::vector<std::string> command{"sh", "-c", "exec \"$0\" \"$@\" >/dev/full"};
+  for (const std::string& word : job.command()) command.push_back(word);
+  Program run(command, job.env(""), job.dir.path());
+  CHECK(run.wait() == 3);
+  CHECK_THAT(run.err(), Catch::Contains("cannot write to standard output"));
+  CHECK(std::filesystem::exists(job.dir.path() / "runs/toy/model.safetensors"));
+  CHECK(std::filesystem::exists(job.dir.path() / "runs/toy/report.json"));
+}
+
 TEST_CASE("json is one document and all else is on stderr", "[fault]") {
   const Job job;
   Program run(job.command({"--json"}), job.env(""), job.dir.path());

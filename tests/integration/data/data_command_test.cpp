@@ -96,3 +96,17 @@ TEST_CASE("tokenize makes a file that a job reads and leaves nothing else", "[da
   const std::filesystem::directory_iterator left(folder.path("shards"));
   CHECK(std::distance(begin(left), end(left)) == 1);
 }
+
+TEST_CASE("tokenize never overwrites its input nor what is no ordinary file", "[data]") {
+  const Folder folder;
+  folder.write("a.txt", std::string("some text"));
+  std::filesystem::create_symlink("a.txt", folder.path("link.txt"));
+  std::filesystem::create_directory(folder.path("folder"));
+  for (const char* const out : {"a.txt", "./a.txt", "link.txt", "folder"}) {
+    const Ended ended =
+        run_trainctl(folder, std::string("data tokenize --tokenizer bytes --out ") + out + " a.txt");
+    CHECK(ended.code == 2);
+    CHECK(slurp(folder.path("a.txt")) == "some text");
+    CHECK(std::filesystem::is_symlink(folder.path("link.txt")));
+  }
+}

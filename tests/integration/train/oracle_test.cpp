@@ -29,7 +29,7 @@ std::string python(const std::string& script, const std::string& arguments) {
   const std::string source = variable("TRAINCTL_SOURCE_DIR", ".");
   const std::string oracle = variable("TRAINCTL_ORACLE", source + "/.deps/oracle/bin/python");
   if (!fs::exists(oracle)) {
-    std::printf("not run: no Python with torch at %s (scripts/setup.sh --oracle)\n", oracle.c_str());
+    std::printf("SKIPPED: no Python with torch at %s (scripts/setup.sh --oracle)\n", oracle.c_str());
     std::exit(77);
   }
   const std::string command = oracle + " " + source + "/tests/integration/train/" + script + " " + arguments;

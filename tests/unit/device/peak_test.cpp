@@ -123,16 +123,20 @@ TEST_CASE("the measured peak is a plausible rate and is asked from the cache the
   const auto start = std::chrono::steady_clock::now();
   const double first = device::matmul_peak_tflops(*cpu, at::kFloat, 1);
   const double measured_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const double second = device::matmul_peak_tflops(*cpu, at::kFloat, 1);
-  unsetenv("XDG_CACHE_HOME");
   // One core: above a scalar loop's 1 GFLOP/s, below two 512-bit fused multiply-adds a cycle at 6 GHz (0.4
   // TFLOP/s).
   CHECK(first > 1e-3);
   CHECK(first < 0.5);
-  CHECK(second == first);
   CHECK(measured_s < 5);  // 0.2 s alone; the machine may be busy
-  const std::string cache = read(folder.path() / "trainctl" / "peak.json");
-  CHECK_THAT(cache, Catch::Contains("| Float | 1 threads | LibTorch 2.11"));
+  // Where other programs took the cores the figure is in doubt and is not kept (the test above).
+  const fs::path cache = folder.path() / "trainctl" / "peak.json";
+  if (!fs::exists(cache)) {
+    unsetenv("XDG_CACHE_HOME");
+    return;
+  }
+  CHECK_THAT(read(cache), Catch::Contains("| Float | 1 threads | LibTorch 2.11"));
+  CHECK(device::matmul_peak_tflops(*cpu, at::kFloat, 1) == device::matmul_peak_tflops(*cpu, at::kFloat, 1));
+  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("measuring leaves the random numbers of training alone", "[device]") {

@@ -2,7 +2,7 @@
 //
 // The PyTorch wheel exports gloo's symbols from libtorch_cpu.so and ships none of its headers.  These
 // declarations are enough to use ProcessGroupGloo by pointer: every member whose layout matters is a
-// torch type or a smart pointer.  lib/dist/gloo_layout.cpp asserts the size that this assumes, and
+// torch type or a smart pointer.  lib/device/gloo_layout.cpp asserts the size that this assumes, and
 // tests/unit/dist runs a collective through it.  Do not derive from or instantiate gloo classes.
 #pragma once
 
