@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -80,10 +79,7 @@ int run_guarded(const Action& action) {
     fmt::print(stderr, "{}",
                trainctl::render({.what = error.what(), .help = error.help()}, color_on_stderr()));
     return trainctl::kExitInfra;
-  } catch (const std::filesystem::filesystem_error& error) {
-    fmt::print(stderr, "{}", trainctl::render({.what = error.what()}, color_on_stderr()));
-    return trainctl::kExitInfra;
-  } catch (const std::system_error& error) {  // what fmt throws where it cannot write
+  } catch (const std::system_error& error) {  // of the file system, or fmt's where it cannot write
     fmt::print(stderr, "{}", trainctl::render({.what = error.what()}, color_on_stderr()));
     return trainctl::kExitInfra;
   } catch (const std::exception& error) {

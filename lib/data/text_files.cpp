@@ -1,14 +1,11 @@
 #include "data/text_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -17,6 +14,7 @@
 #include "data/source.h"
 #include "data/tokenize.h"
 #include "util/fd.h"
+#include "util/user_cache.h"
 
 namespace trainctl::data {
 
@@ -53,11 +51,8 @@ TokenStream in_memory(const tokenizer::Tokenizer& tokenizer, const Mapped& files
 
 /// $XDG_CACHE_HOME/trainctl/tokens, or ~/.cache/trainctl/tokens; empty where neither is known.
 fs::path cache_folder() {
-  const char* const xdg = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  if (xdg != nullptr && *xdg == '/') return fs::path(xdg) / "trainctl" / "tokens";
-  if (home != nullptr && *home == '/') return fs::path(home) / ".cache" / "trainctl" / "tokens";
-  return {};
+  const fs::path folder = user_cache_folder();
+  return folder.empty() ? folder : folder / "tokens";
 }
 
 /// Named by what decides the ids: the tokenizer, and the content of each file.
@@ -76,13 +71,11 @@ void make_cached(const tokenizer::Tokenizer& tokenizer, const Mapped& files, con
   if (fs::exists(path)) return;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  const Fd lock(open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  const Fd lock = lock_file(path.string() + ".lock");
   if (!lock) {
     throw InfraError(
         fmt::format("cannot write the token cache {}: {}", path.parent_path().string(), std::strerror(errno)),
         "set XDG_CACHE_HOME to a folder that can be written");
-  }
-  while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
   }
   if (fs::exists(path)) return;
   std::vector<DataFile> list;

@@ -1,20 +1,17 @@
 #include "device/peak_cache.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "util/atomic_file.h"
 #include "util/diagnostic.h"
+#include "util/user_cache.h"
 
 namespace trainctl::device {
 
@@ -22,27 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-/// An exclusive lock on a file, made where it is missing.  Not held where `error()` is not empty.
-class FileLock {
- public:
-  explicit FileLock(const fs::path& path) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    int failed = fd_ < 0 ? -1 : 0;
-    while (fd_ >= 0 && (failed = flock(fd_, LOCK_EX)) != 0 && errno == EINTR) {
-    }
-    if (failed != 0) error_ = fmt::format("{}: {}", path.string(), std::strerror(errno));
-  }
-  ~FileLock() {
-    if (fd_ >= 0) close(fd_);  // which unlocks
-  }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  const std::string& error() const { return error_; }
-
- private:
-  int fd_;
-  std::string error_;
-};
 
 /// The cache's object; an empty one where the file is absent or no such JSON.
 Json read_object(const fs::path& file) {
@@ -59,11 +35,8 @@ bool is_peak(const Json& value) { return value.is_number() && value.get<double>(
 }  // namespace
 
 fs::path default_peak_cache() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "trainctl" / "peak.json";
-  const char* const home = std::getenv("HOME");
-  if (home != nullptr && *home != '\0') return fs::path(home) / ".cache" / "trainctl" / "peak.json";
-  return {};
+  const fs::path folder = user_cache_folder();
+  return folder.empty() ? folder : folder / "peak.json";
 }
 
 double cached_peak(const fs::path& file, const std::string& key,
@@ -74,8 +47,9 @@ double cached_peak(const fs::path& file, const std::string& key,
     std::error_code error;
     fs::create_directories(file.parent_path(), error);
     if (error) throw InfraError(fmt::format("{}: {}", file.parent_path().string(), error.message()));
-    const FileLock lock(fs::path(file) += ".lock");
-    if (!lock.error().empty()) throw InfraError(lock.error());
+    const fs::path lock_path = fs::path(file) += ".lock";
+    const Fd lock = lock_file(lock_path);
+    if (!lock) throw InfraError(fmt::format("{}: {}", lock_path.string(), std::strerror(errno)));
     Json object = read_object(file);
     if (object.contains(key) && is_peak(object[key])) return object[key].get<double>();
     const Measurement measured = measure();

@@ -7,7 +7,7 @@
 
 namespace trainctl::device {
 
-/// ${XDG_CACHE_HOME:-~/.cache}/trainctl/peak.json; empty where neither variable is set.
+/// ${XDG_CACHE_HOME:-~/.cache}/trainctl/peak.json; empty where neither variable holds an absolute path.
 std::filesystem::path default_peak_cache();
 
 /// A measured peak; one with a doubt ("the machine was busy") is used, but not kept.

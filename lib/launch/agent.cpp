@@ -18,6 +18,7 @@
 #include "launch/line_splitter.h"
 #include "launch/signals.h"
 #include "run/worker_env.h"
+#include "util/clock.h"
 #include "util/diagnostic.h"
 #include "util/fd.h"
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "launch/process.h"
+#include "util/clock.h"
 
 namespace trainctl::launch {
 

@@ -16,6 +16,7 @@
 #include <set>
 
 #include "util/atomic_file.h"
+#include "util/clock.h"
 #include "util/diagnostic.h"
 
 namespace trainctl::launch {
@@ -116,12 +117,6 @@ std::string signal_name(int signal) {
 WorkerEnd worker_end(int status) {
   if (WIFSIGNALED(status)) return Signalled{WTERMSIG(status)};
   return Exited{WEXITSTATUS(status)};
-}
-
-int64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 pid_t spawn(const SpawnPlan& plan) {

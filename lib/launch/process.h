@@ -27,9 +27,6 @@ std::string signal_name(int signal);
 /// From wait(2)'s status.
 WorkerEnd worker_end(int status);
 
-/// CLOCK_MONOTONIC in nanoseconds: comparable between the processes of one machine.
-int64_t monotonic_ns();
-
 struct SpawnPlan {
   std::vector<std::string> command;      // argv; command[0] is looked up in PATH
   std::vector<std::string> environment;  // NAME=value, over this process's own

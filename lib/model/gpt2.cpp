@@ -102,8 +102,7 @@ class Gpt2 : public SlotModel {
   double flops_per_sample(int64_t seq_len) const override {
     const auto& s = sizes_;
     const double weights = static_cast<double>(s.layers * s.dim * (4 * s.dim + 2 * s.ffn) + s.dim * s.vocab);
-    const double t = static_cast<double>(seq_len);
-    return t * (6 * weights + 12 * static_cast<double>(s.layers * s.dim) * t);
+    return transformer_flops(weights, s.layers, s.dim, seq_len);
   }
 
  private:

@@ -99,6 +99,13 @@ struct BatchNorm2d : Layer {
 /// Zeroes elements with probability p and scales the rest by 1/(1-p), in training only.  p = 0 runs no op.
 at::Tensor drop_elements(const at::Tensor& x, double p, bool training);
 
+/// FLOPs of forward and backward for one sample, as Model::flops_per_sample counts them.  weights: parameters
+/// of the matmuls of a token.
+inline double transformer_flops(double weights, int64_t layers, int64_t dim, int64_t seq_len) {
+  const double t = static_cast<double>(seq_len);
+  return t * (6 * weights + 12 * static_cast<double>(layers * dim) * t);
+}
+
 /// The part of Model that follows from Slots.  A network derives from it, builds its layers in scope() and
 /// keeps them in members that do not move (no std::vector of layers: a deque, or unique_ptrs).
 class SlotModel : public Model {

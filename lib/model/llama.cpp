@@ -119,8 +119,7 @@ class Llama : public SlotModel {
     const auto& s = sizes_;
     const int64_t attention = 2 * s.dim * (s.dim + s.kv_heads * s.head_dim());
     const double weights = static_cast<double>(s.layers * (attention + 3 * s.dim * s.ffn) + s.dim * s.vocab);
-    const double t = static_cast<double>(seq_len);
-    return t * (6 * weights + 12 * static_cast<double>(s.layers * s.dim) * t);
+    return transformer_flops(weights, s.layers, s.dim, seq_len);
   }
 
  private:

@@ -5,7 +5,7 @@
 extern "C" {
 /// verb     "worker": run the trial in folder `argument`; "generate": print sampled text, `argument` is a
 /// JSON
-///          object; "measure-peak": measure this machine's matmul peak, `argument` is a JSON object
+///          object (train/worker.h)
 /// returns  an exit code (util/diagnostic.h).  Catches everything; prints errors to stderr itself.
 typedef int (*TrainctlEngineMain)(const char* verb, const char* argument);
 int trainctl_engine_main(const char* verb, const char* argument);

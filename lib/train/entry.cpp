@@ -15,7 +15,6 @@ namespace {
 int run_verb(std::string_view verb, const char* argument) {
   if (verb == "worker") return trainctl::train::run_worker(argument);
   if (verb == "generate") return trainctl::train::generate(argument);
-  if (verb == "measure-peak") return trainctl::train::measure_peak(argument);
   throw trainctl::InfraError(fmt::format("the engine has no verb `{}`", verb),
                              "trainctl and libtrainctl_engine.so are of different builds; build both again");
 }

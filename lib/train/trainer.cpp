@@ -19,12 +19,12 @@
 #include "model/weights.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
-#include "train/monotonic.h"
 #include "train/not_finite.h"
 #include "train/process_memory.h"
 #include "train/step_log.h"
 #include "train/stop_signal.h"
 #include "train/train_step.h"
+#include "util/clock.h"
 
 namespace trainctl::train {
 namespace {

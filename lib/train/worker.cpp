@@ -9,9 +9,9 @@
 
 #include "device/peak.h"
 #include "dist/peer_error.h"
-#include "train/monotonic.h"
 #include "train/not_finite.h"
 #include "train/trainer.h"
+#include "util/clock.h"
 #include "util/diagnostic.h"
 
 namespace trainctl::train {
@@ -98,16 +98,6 @@ int run_worker(const std::string& dir) {
   } catch (const std::exception& error) {
     return fail(error, step);
   }
-}
-
-int measure_peak(const std::string& argument) {
-  const auto options = nlohmann::json::parse(argument);
-  const int threads = options.value("threads", 1);
-  const auto dtype = options.value("dtype", "fp32") == "bf16" ? at::kBFloat16 : at::kFloat;
-  const auto backend =
-      device::make_backend(options.value("device", "cpu"), options.value("local_rank", 0), threads);
-  fmt::print("{}\n", nlohmann::json{{"tflops", device::matmul_peak_tflops(*backend, dtype, threads)}}.dump());
-  return kExitDone;
 }
 
 }  // namespace trainctl::train

@@ -20,10 +20,6 @@ int run_worker(const std::string& dir);
 /// throws    UserError where the run has no weights or no tokenizer, or the prompt is empty
 int generate(const std::string& argument);
 
-/// argument  JSON: {"device": "cpu", "dtype": "fp32", "threads": 2, "local_rank": 0}
-/// Prints {"tflops": 0.123}.  Answers from the cache where it can (device/peak.h).
-int measure_peak(const std::string& argument);
-
 /// What an exception means to the launcher: kind, text, help; `rank`, `step` and time are left to the caller.
 /// The only place that knows LibTorch's, gloo's and CUDA's exceptions.
 run::WorkerError describe(const std::exception& error);

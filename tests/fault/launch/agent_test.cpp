@@ -13,6 +13,7 @@
 #include "support/files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
+#include "util/clock.h"
 #include "util/diagnostic.h"
 
 namespace trainctl::launch {

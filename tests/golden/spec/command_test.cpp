@@ -1,6 +1,4 @@
 // `trainctl validate` and `trainctl schema` as a shell sees them: exit codes, and what goes to which stream.
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "support/golden.h"
+#include "support/program.h"
 
 namespace {
 
@@ -19,25 +18,13 @@ struct Ended {
   std::string out, err;
 };
 
-// Runs trainctl in this folder.
+// Runs trainctl in this folder; `arguments` as a shell reads them.
 Ended run(const std::string& arguments) {
-  const char* const binary = std::getenv("TRAINCTL_BIN");
   const char* const source = std::getenv("TRAINCTL_SOURCE_DIR");
-  REQUIRE(binary != nullptr);
   REQUIRE(source != nullptr);
-  const fs::path err = fs::temp_directory_path() / ("trainctl-golden-" + std::to_string(getpid()));
-  const std::string command = "cd '" + std::string(source) + "/tests/golden/spec' && NO_COLOR=1 '" + binary +
-                              "' " + arguments + " 2>'" + err.string() + "'";
-  Ended ended;
-  FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) ended.out.append(buffer, n);
-  const int status = pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  ended.err = trainctl::test::read_file(err);
-  fs::remove(err);
-  return ended;
+  trainctl::test::Program program({"sh", "-c", "exec \"$0\" " + arguments, trainctl::test::trainctl_bin()},
+                                  {"NO_COLOR=1"}, fs::path(source) / "tests/golden/spec");
+  return {program.wait(), program.out(), program.err()};
 }
 
 }  // namespace

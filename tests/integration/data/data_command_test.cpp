@@ -1,14 +1,14 @@
 // data_command_test.cpp: `trainctl data` as a user runs it: exit codes, stdout, the files it leaves.
-#include <sys/wait.h>
-
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 
+#include "support/program.h"
 #include "unit/data/files.h"
 
 using trainctl::data::Folder;
+using trainctl::test::read_file;
 
 namespace {
 
@@ -17,17 +17,11 @@ struct Ended {
   std::string out, err;
 };
 
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
+/// `arguments` as a shell reads them.
 Ended run_trainctl(const Folder& folder, const std::string& arguments) {
-  const std::string command = "cd '" + folder.path("") + "' && '" + std::getenv("TRAINCTL_BIN") + "' " +
-                              arguments + " > out.log 2> err.log";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(folder.path("out.log")),
-          slurp(folder.path("err.log"))};
+  trainctl::test::Program program({"sh", "-c", "exec \"$0\" " + arguments, trainctl::test::trainctl_bin()},
+                                  {}, folder.path(""));
+  return {program.wait(), program.out(), program.err()};
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -84,7 +78,7 @@ TEST_CASE("tokenize makes a file that a job reads and leaves nothing else", "[da
   REQUIRE(ended.code == 0);
   CHECK(has(ended.out, "11 tokens of 11 bytes"));
   CHECK(has(ended.out, "data.format: tokens_u16"));
-  CHECK(slurp(folder.path("shards/t.bin")) ==
+  CHECK(read_file(folder.path("shards/t.bin")) ==
         Folder::bytes_of(std::vector<uint16_t>{'h', 'e', 'l', 'l', 'o', ' ', 'w', 'o', 'r', 'l', 'd'}));
   const Ended refused =
       run_trainctl(folder, "data tokenize --tokenizer bytes --vocab-check 100 --out shards/u.bin a.txt");
@@ -106,7 +100,7 @@ TEST_CASE("tokenize never overwrites its input nor what is no ordinary file", "[
     const Ended ended =
         run_trainctl(folder, std::string("data tokenize --tokenizer bytes --out ") + out + " a.txt");
     CHECK(ended.code == 2);
-    CHECK(slurp(folder.path("a.txt")) == "some text");
+    CHECK(read_file(folder.path("a.txt")) == "some text");
     CHECK(std::filesystem::is_symlink(folder.path("link.txt")));
   }
 }

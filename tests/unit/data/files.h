@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "spec/job_spec.h"
+#include "support/temp_dir.h"
 
 namespace trainctl::data {
 
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trainctl-data-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string path(const std::string& name) const { return (dir_.path() / name).string(); }
   std::string write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
@@ -39,7 +32,7 @@ class Folder {
   }
 
  private:
-  std::filesystem::path path_;
+  test::TempDir dir_;
 };
 
 /// 0, 1, ..., count - 1, each mod `modulus`.

@@ -10,37 +10,20 @@
 #include <sstream>
 
 #include "device/peak_cache.h"
+#include "support/files.h"
+#include "support/temp_dir.h"
 
 using namespace trainctl;
 namespace fs = std::filesystem;
 
 namespace {
 
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = fs::temp_directory_path() / "trainctl-peak-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TempFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string read(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
 
 }  // namespace
 
 TEST_CASE("a measured peak is kept and other keys stay", "[device]") {
-  const TempFolder folder;
+  const test::TempDir folder;
   const fs::path file = folder.path() / "deep" / "peak.json";
   int calls = 0;
   const auto measure = [&] { return 1.5 + calls++; };
@@ -52,7 +35,7 @@ TEST_CASE("a measured peak is kept and other keys stay", "[device]") {
 }
 
 TEST_CASE("a measurement in doubt is used and not kept", "[device]") {
-  const TempFolder folder;
+  const test::TempDir folder;
   const fs::path file = folder.path() / "peak.json";
   int calls = 0;
   const auto doubtful = [&] { return device::Measurement(1.0 + calls++, "the machine was busy"); };
@@ -64,7 +47,7 @@ TEST_CASE("a measurement in doubt is used and not kept", "[device]") {
 
 TEST_CASE("a damaged cache is measured again and repaired", "[device]") {
   const std::string text = GENERATE("", "{\"a\": ", "[1]", "{\"a\": \"fast\"}", "{\"a\": 0}", "{\"a\": -3}");
-  const TempFolder folder;
+  const test::TempDir folder;
   const fs::path file = folder.path() / "peak.json";
   write(file, text);
   CHECK(device::cached_peak(file, "a", [] { return 2.0; }) == 2.0);
@@ -72,7 +55,7 @@ TEST_CASE("a damaged cache is measured again and repaired", "[device]") {
 }
 
 TEST_CASE("a cache that cannot be written still gives the measurement", "[device]") {
-  const TempFolder folder;
+  const test::TempDir folder;
   write(folder.path() / "file", "");
   const fs::path under_a_file = folder.path() / "file" / "peak.json";
   CHECK(device::cached_peak(under_a_file, "a", [] { return 2.0; }) == 2.0);
@@ -80,7 +63,7 @@ TEST_CASE("a cache that cannot be written still gives the measurement", "[device
 }
 
 TEST_CASE("of many processes that ask at once one measures", "[device]") {
-  const TempFolder folder;
+  const test::TempDir folder;
   const fs::path file = folder.path() / "peak.json";
   const fs::path log = folder.path() / "measured";
   std::vector<pid_t> children;
@@ -100,7 +83,7 @@ TEST_CASE("of many processes that ask at once one measures", "[device]") {
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(status == 0);
   }
-  CHECK(read(log) == "x");
+  CHECK(test::read_file(log) == "x");
 }
 
 TEST_CASE("the cache's place follows XDG_CACHE_HOME and then HOME", "[device]") {
@@ -117,7 +100,7 @@ TEST_CASE("the cache's place follows XDG_CACHE_HOME and then HOME", "[device]") 
 }
 
 TEST_CASE("the measured peak is a plausible rate and is asked from the cache the second time", "[device]") {
-  const TempFolder folder;
+  const test::TempDir folder;
   setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
   const auto cpu = device::make_backend("cpu", 0, 1);
   const auto start = std::chrono::steady_clock::now();
@@ -134,7 +117,7 @@ TEST_CASE("the measured peak is a plausible rate and is asked from the cache the
     unsetenv("XDG_CACHE_HOME");
     return;
   }
-  CHECK_THAT(read(cache), Catch::Contains("| Float | 1 threads | LibTorch 2.11"));
+  CHECK_THAT(test::read_file(cache), Catch::Contains("| Float | 1 threads | LibTorch 2.11"));
   CHECK(device::matmul_peak_tflops(*cpu, at::kFloat, 1) == device::matmul_peak_tflops(*cpu, at::kFloat, 1));
   unsetenv("XDG_CACHE_HOME");
 }

@@ -10,6 +10,7 @@
 #include "model/stored_dtype.h"
 #include "spec/presets.h"
 #include "storage/safetensors.h"
+#include "support/temp_dir.h"
 #include "util/diagnostic.h"
 
 using namespace trainctl;
@@ -19,12 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "trainctl-weights-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
+  test::TempDir dir;
+  const fs::path& path = dir.path();
 };
 
 spec::ModelSpec tiny(const char* preset, const fs::path& init_from = {}) {

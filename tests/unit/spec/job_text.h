@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spec/load.h"
+#include "support/temp_dir.h"
 
 namespace trainctl::spec {
 
@@ -48,22 +49,15 @@ inline bool has(const std::string& text, const std::string& part) {
 /// A folder that is gone at the end of the test.
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trainctl-spec-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return dir_.path(); }
   std::filesystem::path file(const std::string& name, const std::string& text = "x") const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
+    std::filesystem::create_directories((dir_.path() / name).parent_path());
+    std::ofstream(dir_.path() / name, std::ios::binary) << text;
+    return dir_.path() / name;
   }
 
  private:
-  std::filesystem::path path_;
+  test::TempDir dir_;
 };
 
 }  // namespace trainctl::spec

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "storage/safetensors.h"
+#include "support/temp_dir.h"
 #include "util/diagnostic.h"
 
 using namespace trainctl;
@@ -16,9 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("trainctl-storage-" + std::to_string(getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
+  test::TempDir dir;
+  const fs::path& path = dir.path();
   size_t files() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }

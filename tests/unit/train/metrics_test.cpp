@@ -8,27 +8,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/temp_dir.h"
 #include "train/process_memory.h"
 #include "train/step_log.h"
 #include "train/tensorboard.h"
 
 using namespace trainctl::train;  // NOLINT: a test
-
-namespace {
-
-class TempDir {
- public:
-  TempDir() : path_(std::filesystem::temp_directory_path() / ("metrics_test." + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-}  // namespace
+using trainctl::test::TempDir;
 
 TEST_CASE("a step is one JSON object with units in its keys and null for what is not known", "[train]") {
   const TempDir dir;

@@ -1,12 +1,12 @@
-// monotonic.h: the clock that the launcher and its workers share.
+// clock.h: the clock that the launcher and its workers share.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 
-namespace trainctl::train {
+namespace trainctl {
 
-/// CLOCK_MONOTONIC: comparable between the processes of one machine.
+/// CLOCK_MONOTONIC in nanoseconds: comparable between the processes of one machine.
 inline int64_t monotonic_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -15,4 +15,4 @@ inline int64_t monotonic_ns() {
 
 inline double seconds_since(int64_t ns) { return static_cast<double>(monotonic_ns() - ns) / 1e9; }
 
-}  // namespace trainctl::train
+}  // namespace trainctl
