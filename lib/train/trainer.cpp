@@ -157,10 +157,7 @@ void Trainer::run() {
   if (!stopped && trial_.evaluate && has_held_out(spec_)) evaluate_after(step_);
   if (trial_.save_weights && is_first_rank()) {
     model::save_weights(*model_, trial_.weights);
-    const auto family = spec_.model.family;
-    if (family == spec::ModelFamily::kGpt2 || family == spec::ModelFamily::kLlama) {
-      model::save_config(spec_.model, trial_.weights.parent_path());
-    }
+    model::save_config(spec_.model, trial_.weights.parent_path());
   }
   write_result();
 }
